@@ -1,0 +1,47 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Read top to bottom: a sample's way from its source to a sealed file.
+let strict: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .error)]
+
+func system(_ name: String, _ pkgConfig: String, _ debian: String) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
+}
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: [.treatAllWarnings(as: .error)])
+}
+
+let package = Package(
+  name: "holdfast",
+  products: [
+    .library(name: "Holdfast", targets: ["Holdfast"]),
+    .executable(name: "holdfast", targets: ["HoldfastCommand"]),
+  ],
+  targets: [
+    system("CSndFile", "sndfile", "libsndfile1-dev"),
+    system("COpusFile", "opusfile", "libopusfile-dev"),
+    system("CSampleRate", "samplerate", "libsamplerate0-dev"),
+    system("COpus", "opus", "libopus-dev"),
+    system("COgg", "ogg", "libogg-dev"),
+    system("CCrypto", "libcrypto", "libssl-dev"),
+    system("CEbur128", "libebur128", "libebur128-dev"),
+    .systemLibrary(name: "CPlatform"),
+
+    module("Platform", ["CPlatform"]),
+    module("Capture", ["Platform", "Signal", "CSndFile", "COpusFile"]),
+    module("Signal", ["CSampleRate"]),
+    module("Encoding", ["COpus", "COgg", "CCrypto"]),
+    module("Session"),
+    module("Store", ["Platform", "Session"]),
+    module("Holdfast", ["Platform", "Capture", "Signal", "Encoding", "Session", "Store", "CEbur128"]),
+    .executableTarget(
+      name: "HoldfastCommand", dependencies: ["Holdfast", "Platform"], swiftSettings: strict),
+
+    tests("CaptureTests", ["Capture", "Signal", "Platform"]),
+    tests("EncodingTests", ["Encoding"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

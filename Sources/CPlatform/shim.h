@@ -1,0 +1,31 @@
+// What Swift's Glibc module lacks: variadic calls, GNU extensions and a few constants. Linux only.
+#pragma once
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+// By number: _GNU_SOURCE in a module's header breaks Swift's own Glibc module.
+#define HOLDFAST_RENAME_NOREPLACE 1u
+#define HOLDFAST_RENAME_EXCHANGE 2u
+#if defined(__x86_64__) || defined(__aarch64__)
+#define HOLDFAST_O_TMPFILE (020000000 | O_DIRECTORY)
+#endif
+
+static inline int holdfast_open(const char *path, int flags, unsigned mode) { return open(path, flags | O_CLOEXEC, mode); }
+static inline int holdfast_openat(int dir, const char *path, int flags, unsigned mode) { return openat(dir, path, flags | O_CLOEXEC, mode); }
+extern int renameat2(int, const char *, int, const char *, unsigned);
+static inline int holdfast_renameat2(int d1, const char *p1, int d2, const char *p2, unsigned flags) { return renameat2(d1, p1, d2, p2, flags); }
+static inline int holdfast_terminal_width(int fd) { struct winsize w; return ioctl(fd, TIOCGWINSZ, &w) == 0 ? w.ws_col : 0; }

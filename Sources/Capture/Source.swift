@@ -1,0 +1,46 @@
+import Platform
+import Signal
+
+/// Where frames come from: a file, standard input, a tone, a device. One interface for all.
+///
+/// Used by one thread at a time, the capture thread.
+public protocol Source: AnyObject {
+  var format: SourceFormat { get }
+  /// Frames the source says it holds, if it says so. Never trusted for more than a progress display.
+  var statedFrames: Int64? { get }
+  /// Oddities found so far that don't cost audio, such as a header with a wrong size.
+  var problems: [SourceProblem] { get }
+
+  /// Fills the front of `buffer` with whole interleaved frames in `format`.
+  ///
+  /// - Parameter buffer: room for at least one frame.
+  /// - Returns: frames delivered, 1 or more; 0 at the end.
+  /// - Throws: `SourceError.read` when the rest can't be read; frames delivered before it are good.
+  func read(into buffer: inout MutableRawSpan) throws(SourceError) -> Int
+}
+
+/// A fault in a source that didn't stop it, as `inspect` shows it.
+public struct SourceProblem: Sendable, Equatable {
+  public var kind: String  // snake_case, such as "header_size"
+  public var offset: Int64?  // byte in the file
+  public var bytes: Int64?
+  public var message: String
+
+  public init(kind: String, offset: Int64? = nil, bytes: Int64? = nil, message: String) {
+    self.kind = kind
+    self.offset = offset
+    self.bytes = bytes
+    self.message = message
+  }
+}
+
+/// Why a source can't be opened or read on. The texts name the fault; the caller adds the path.
+public enum SourceError: Error, Equatable, Sendable {
+  case notFound
+  case permission
+  case notAFile(String)  // a folder, a device: what it is
+  case io(Int32)  // errno
+  case unreadable(String)  // damaged, or no format we know: what is wrong, one line
+  case wrongKind(String)  // an audio file's head where raw samples were promised
+  case read(String)  // failed in mid-stream
+}

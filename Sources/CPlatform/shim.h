@@ -29,3 +29,7 @@ static inline int holdfast_openat(int dir, const char *path, int flags, unsigned
 extern int renameat2(int, const char *, int, const char *, unsigned);
 static inline int holdfast_renameat2(int d1, const char *p1, int d2, const char *p2, unsigned flags) { return renameat2(d1, p1, d2, p2, flags); }
 static inline int holdfast_terminal_width(int fd) { struct winsize w; return ioctl(fd, TIOCGWINSZ, &w) == 0 ? w.ws_col : 0; }
+extern int sem_clockwait(sem_t *, clockid_t, const struct timespec *);
+static inline int holdfast_sem_wait_until(sem_t *s, const struct timespec *t) { return sem_clockwait(s, CLOCK_MONOTONIC, t); }
+extern int pthread_setname_np(pthread_t, const char *);
+static inline int holdfast_name_thread(pthread_t t, const char *name) { return pthread_setname_np(t, name); }

@@ -17,6 +17,13 @@ public protocol Source: AnyObject {
   /// - Returns: frames delivered, 1 or more; 0 at the end.
   /// - Throws: `SourceError.read` when the rest can't be read; frames delivered before it are good.
   func read(into buffer: inout MutableRawSpan) throws(SourceError) -> Int
+
+  /// Makes a `read` that waits return soon, with 0. Any thread; for good.
+  func interrupt()
+}
+
+extension Source {
+  public func interrupt() {}
 }
 
 /// A fault in a source that didn't stop it, as `inspect` shows it.

@@ -96,4 +96,7 @@ import COgg
     }
     return pageBytes
   }
+
+  /// libogg has no version function of its own.
+  public static var libraryVersion: String { "libogg" }
 }

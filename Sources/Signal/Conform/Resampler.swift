@@ -68,3 +68,8 @@ public enum ConformError: Error, Equatable, Sendable {
   case channel(Int, of: Int)
   case resampler(Int32)
 }
+
+/// libsamplerate's own words.
+public enum ResamplerVersion {
+  public static var text: String { unsafe String(cString: src_get_version()) }
+}

@@ -1,0 +1,4 @@
+// A front end that imports Holdfast sees the types its API speaks in.
+@_exported import Platform
+@_exported import Session
+@_exported import Signal

@@ -9,3 +9,4 @@ static inline int holdfast_opus_set_complexity(OpusEncoder *e, opus_int32 v) { r
 static inline int holdfast_opus_get_lookahead(OpusEncoder *e, opus_int32 *v) { return opus_encoder_ctl(e, OPUS_GET_LOOKAHEAD(v)); }
 static inline int holdfast_opus_ms_reset(OpusMSDecoder *d) { return opus_multistream_decoder_ctl(d, OPUS_RESET_STATE); }
 static inline int holdfast_opus_ms_set_gain(OpusMSDecoder *d, opus_int32 q8) { return opus_multistream_decoder_ctl(d, OPUS_SET_GAIN(q8)); }
+static inline int holdfast_opus_decoder_reset(OpusDecoder *d) { return opus_decoder_ctl(d, OPUS_RESET_STATE); }

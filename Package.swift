@@ -41,7 +41,10 @@ let package = Package(
       name: "HoldfastCommand", dependencies: ["Holdfast", "Platform"], swiftSettings: strict),
 
     tests("CaptureTests", ["Capture", "Signal", "Platform"]),
+    tests("SignalTests", ["Signal"]),
     tests("EncodingTests", ["Encoding"]),
+    tests("SessionTests", ["Session"]),
+    tests("StoreTests", ["Store", "Session", "Platform"]),
   ],
   swiftLanguageModes: [.v6]
 )

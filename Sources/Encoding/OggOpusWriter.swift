@@ -23,6 +23,18 @@ import COgg
     self.preSkip = preSkip
     held.reserveCapacity(1_276)
   }
+  /// Goes on with a stream whose first pages are written.
+  ///
+  /// - Parameters:
+  ///   - pages: pages before, head and tags counted.
+  ///   - packets: audio packets in them. The next packet begins a page.
+  public convenience init(serial: UInt32, preSkip: Int, afterPages pages: Int64, packets: Int64) {
+    self.init(serial: serial, preSkip: preSkip)
+    unsafe stream.pointee.pageno = Int(pages)
+    unsafe stream.pointee.b_o_s = 1  // the page that begins the stream is out
+    unsafe stream.pointee.packetno = packets + 2
+    self.packets = packets
+  }
   deinit {
     unsafe ogg_stream_clear(stream)
     unsafe stream.deallocate()
@@ -96,6 +108,7 @@ import COgg
     }
     return pageBytes
   }
+
 
   /// libogg has no version function of its own.
   public static var libraryVersion: String { "libogg" }

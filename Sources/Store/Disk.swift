@@ -21,12 +21,14 @@ public enum FileKind: Sendable, Equatable {
   case file, folder, symlink, other
 }
 
-/// What tells one file from another while both exist.
+/// What tells one file from another, also from one that got its inode number after it was removed.
 public struct FileIdentity: Sendable, Equatable {
   public var device: UInt64
   public var inode: UInt64
   public var kind: FileKind
   public var size: Int64
+  /// Of its content, nanoseconds since 1970.
+  public var modified: Int64
 }
 
 /// Every system call of ours that touches a take's files. Thin: retries EINTR, finishes short writes, names the fault.
@@ -191,7 +193,8 @@ public enum Disk {
       case S_IFLNK: .symlink
       default: .other
       }
-    return FileIdentity(device: UInt64(info.st_dev), inode: UInt64(info.st_ino), kind: kind, size: Int64(info.st_size))
+    return FileIdentity(device: UInt64(info.st_dev), inode: UInt64(info.st_ino), kind: kind, size: Int64(info.st_size),
+      modified: Int64(info.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(info.st_mtim.tv_nsec))
   }
   /// Bytes that this user may still write in a folder's file system; nil where it doesn't say.
   public static func freeBytes(_ folder: borrowing Descriptor) -> Int64? {

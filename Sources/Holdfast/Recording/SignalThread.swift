@@ -230,7 +230,7 @@ final class SignalThread: @unchecked Sendable {
     record(.levels(last), capture: conformer.deviceFrames, effective: total)
     return End(
       effectiveFrames: total, captureFrames: conformer.deviceFrames, granule: granule, summary: last,
-      bars: meter.bars(), quietMeanSquare: meter.overview.quietMeanSquare, failure: encoderFailure)
+      bars: meter.bars(), quietMeanSquare: meter.overview.quietMeanSquare(), failure: encoderFailure)
   }
 
   /// Writes the stop; the signal thread's last record.

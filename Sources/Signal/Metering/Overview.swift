@@ -57,6 +57,18 @@ public struct Overview: Sendable {
     scale += 1
   }
 
+  /// Adds another channel's energies, measured over the very same frames.
+  public mutating func merge(_ other: Overview) {
+    precondition(bins.count == other.bins.count && scale == other.scale && summed == other.summed)
+    for i in bins.indices { bins[i] += other.bins[i] }
+    sum += other.sum
+  }
+  /// Divides all energies, to make a mean of merged channels.
+  public mutating func divide(by count: Int) {
+    for i in bins.indices { bins[i] /= Float(count) }
+    sum /= Double(count)
+  }
+
   /// Heights of `count` bars over `frames` effective frames: bar i covers [i·n/count, (i+1)·n/count).
   ///
   /// - Parameters:
@@ -87,10 +99,12 @@ public struct Overview: Sendable {
     return energies.map { barHeight(meanSquare: $0 / length) }
   }
 
-  /// Mean square of the quietest tenth of the take, from stretches of at least 40 ms; nil below four of them.
-  public var quietMeanSquare: Double? {
+  /// Mean square of the quietest tenth, from stretches of at least 40 ms; nil where there are less than four of them.
+  ///
+  /// - Parameter rate: of the frames measured, in hertz.
+  public func quietMeanSquare(rate: Int = takeRate) -> Double? {
     var group = 1
-    while Int64(group) * framesPerBin < 1_920 { group *= 2 }
+    while Int64(group) * framesPerBin < Int64(rate / 25) { group *= 2 }
     let count = bins.count / group
     guard count >= 4 else { return nil }
     let means = (0..<count).map { i in

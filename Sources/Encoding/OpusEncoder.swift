@@ -21,6 +21,7 @@ public struct EncoderSettings: Sendable, Equatable {
 /// An answer of libopus other than success.
 public struct OpusError: Error, Equatable, Sendable {
   public let code: Int32
+  public init(code: Int32) { self.code = code }
   public var text: String { unsafe String(cString: opus_strerror(code)) }
 }
 

@@ -18,6 +18,10 @@ public struct Errno: Error, Equatable, Sendable {
       return unsafe String(cString: base)
     }
   }
+  public static let notFound = ENOENT
+  public static let noMemory = ENOMEM
+
+  public var isPermission: Bool { code == EACCES || code == EPERM }
   /// True where the disk or a quota is full, or a file has reached its size limit.
   public var isDiskFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 }

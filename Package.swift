@@ -40,6 +40,11 @@ let package = Package(
     .executableTarget(
       name: "HoldfastCommand", dependencies: ["Holdfast", "Platform"], swiftSettings: strict),
 
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .target(
+      name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport",
+      swiftSettings: [.treatAllWarnings(as: .error)]),
+    tests("HoldfastTests", ["TestSupport"]),
     tests("CaptureTests", ["Capture", "Signal", "Platform"]),
     tests("SignalTests", ["Signal"]),
     tests("EncodingTests", ["Encoding"]),

@@ -108,13 +108,13 @@ func `windows, totals and bars don't depend on the block size`(_ block: Int) {
 }
 
 @Test func `one legal full-scale sample isn't clipping, a cut sine is`() {
-  var one = ClipCounter(format: .s16)
+  var one = ClipCounter(threshold: SampleFormat.s16.fullScale)
   for i in 0..<1_000 { one.add(i == 500 ? 32_767 / 32_768 : 0.5) }
   #expect(one.runs == 0)
-  var cut = ClipCounter(format: .s16)
+  var cut = ClipCounter(threshold: SampleFormat.s16.fullScale)
   for i in 0..<480 { cut.add(Float(max(-1, min(32_767 / 32_768, 2 * sin(2 * .pi * Double(i) / 48))))) }
   #expect(cut.runs == 20)
-  var alternating = ClipCounter(format: .s16)
+  var alternating = ClipCounter(threshold: SampleFormat.s16.fullScale)
   for i in 0..<100 { alternating.add(i % 2 == 0 ? -1 : 32_767 / 32_768) }
   #expect(alternating.runs == 0)
 }

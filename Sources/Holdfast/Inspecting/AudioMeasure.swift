@@ -15,18 +15,19 @@ import Signal
   private var mono: [Float]
   private(set) var frames: Int64 = 0
   private(set) var notFinite: Int64 = 0
-  /// Samples a channel that one call may bring.
-  static let block = 4_800
+  /// Frames that one call may bring.
+  let block: Int
 
   /// - Parameter fullScale: amplitude from which a sample is at full scale.
   init(rate: Int, channels: Int, fullScale: Float) {
     self.rate = rate
     self.channels = channels
+    block = max(64, min(4_800, 262_144 / channels))
     meters = Array(repeating: Meter(), count: channels)
     clips = Array(repeating: ClipCounter(threshold: fullScale), count: channels)
     silence = NoSignalDetector(rate: rate)
-    plane = Array(repeating: 0, count: Self.block)
-    mono = Array(repeating: 0, count: Self.block)
+    plane = Array(repeating: 0, count: block)
+    mono = Array(repeating: 0, count: block)
     unsafe loudness =
       channels <= 64 && (16...2_822_400).contains(rate)
       ? ebur128_init(UInt32(channels), UInt(rate), Int32(EBUR128_MODE_I.rawValue)) : nil

@@ -58,7 +58,7 @@ public enum Inspector {
     var decoder = try OpusStreamDecoder(read: read)
     let channels = decoder.channels
     let measure = AudioMeasure(rate: takeRate, channels: channels, fullScale: 32_767 / 32_768)
-    var block = [Float](repeating: 0, count: AudioMeasure.block * channels)
+    var block = [Float](repeating: 0, count: measure.block * channels)
     while true {
       var span = block.mutableSpan
       let n = try decoder.read(into: &span)
@@ -165,24 +165,30 @@ public enum Inspector {
     _ file: ByteFile, shown: Path, sha256: String
   ) throws(RecorderFailure) -> InspectReport {
     do throws(SourceError) {
-      let audio = try AudioFile(bytes: file)
-      let measure = AudioMeasure(rate: audio.rate, channels: audio.channels, fullScale: audio.fullScale)
-      var block = [Float](repeating: 0, count: AudioMeasure.block * audio.channels)
+      let audio = try AudioFile(file)
+      let (rate, channels) = (audio.facts.rate, audio.facts.channels)
+      let measure = AudioMeasure(rate: rate, channels: channels, fullScale: audio.fullScale)
+      var block = [Float](repeating: 0, count: measure.block * channels)
       var broken: SourceError?
       while broken == nil {
         do throws(SourceError) {
           var span = block.mutableSpan
-          let n = try audio.read(into: &span)
+          var raw = unsafe span.mutableBytes
+          let n = try audio.read(into: &raw)
           if n == 0 { break }
           measure.push(&block, count: n)
         } catch { broken = error }
       }
-      var report = report(measure.finish(), shown: shown, rate: audio.rate, channels: audio.channels)
-      report.contentType = audio.contentType
+      var report = report(measure.finish(), shown: shown, rate: rate, channels: channels)
+      report.contentType = audio.facts.contentType
       report.sizeBytes = file.size
       report.sha256 = sha256
       report.problems += audio.problems.map {
-        InspectProblem(kind: $0.kind, offset: $0.offset, bytes: $0.bytes, message: $0.message)
+        InspectProblem(
+          kind: $0.kind, offset: $0.offset, bytes: $0.bytes,
+          atMs: $0.atFrame.map { milliseconds(frames: takeFrames(deviceFrames: $0, rate: rate)) },
+          lengthMs: $0.frames.map { milliseconds(frames: takeFrames(deviceFrames: $0, rate: rate)) },
+          message: $0.message)
       }
       if let broken {
         report.problems.append(
@@ -218,7 +224,7 @@ public enum Inspector {
     var at: Int64 = 0
     while true {
       var bytes = chunk.mutableSpan
-      var raw = bytes.mutableBytes
+      var raw = unsafe bytes.mutableBytes
       let n = try read(at, &raw)
       if n == 0 { return Digest.hex(digest.value()) }
       digest.update(chunk.span.extracting(0..<n))

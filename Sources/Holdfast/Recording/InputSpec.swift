@@ -72,19 +72,35 @@ public enum InputSpec: Sendable, Equatable {
         message: "no microphone: this version can't open sound devices yet; "
           + "record a file instead: holdfast record --input file:PATH")
     case .file(let path):
-      do throws(SourceError) { source = try FileSource(path: path) } catch {
-        throw Failures.source(error, path: path)
-      }
+      source = try Self.file(path)
     case .standardInput:
-      do throws(SourceError) { source = try StandardInputSource(descriptor: 0, format: options.raw) } catch {
-        throw Failures.source(error, path: Path("standard input"))
+      do throws(SourceError) {
+        let raw = try StandardInputSource(descriptor: 0, format: options.raw)
+        try raw.checkHead()
+        source = raw
+      } catch { throw Failures.source(error, path: Path("standard input")) }
+    case .tone(let hertz, let dbfs):
+      do throws(SourceError) { source = try ToneSource(hertz: hertz, peakDBFS: dbfs) } catch {
+        throw Failures.source(error, path: Path("tone"))
       }
-    case .tone(let hertz, let dbfs): source = ToneSource(hertz: hertz, dbfs: dbfs)
     }
     let sized = options.blockFrames.map { BlockSource(source, frames: $0) as any Source } ?? source
     switch self {
     case .file, .tone: return options.paced ? PacedSource(sized, periodFrames: max(1, source.format.rate / 100)) : sized
     case .alsa, .defaultMicrophone, .standardInput: return sized
+    }
+  }
+}
+
+extension InputSpec {
+  private static func file(_ path: Path) throws(RecorderFailure) -> any Source {
+    let file: ByteFile
+    do throws(SourceError) { file = try ByteFile.open(path) } catch { throw Failures.source(error, path: path) }
+    do throws(OpusFileError) { return try OpusFileSource(file) } catch {
+      guard case .notOpus = error else { throw Inspector.failure(error, shown: path) }
+    }
+    do throws(SourceError) { return FileSource(try AudioFile(file)) } catch {
+      throw Failures.source(error, path: path)
     }
   }
 }

@@ -59,7 +59,8 @@ public final class Recorder: Sendable {
     let format = source.format
     let conformer: Conformer
     do throws(ConformError) {
-      conformer = try Conformer(format: format, choice: settings.channel, quality: settings.quality)
+      conformer = try Conformer(
+        format: format, choice: settings.channel, quality: settings.quality, fullScale: source.fullScale)
     } catch { throw Failures.conform(error) }
     let encoder: OpusEncoder
     do throws(OpusError) { encoder = try OpusEncoder(settings.encoder) } catch {

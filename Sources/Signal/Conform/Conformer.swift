@@ -16,12 +16,15 @@ public final class Conformer {
 
   public var faults: SampleFaults { decoder.faults }
 
-  public init(format: SourceFormat, choice: ChannelChoice, quality: ResamplerQuality = .medium) throws(ConformError) {
+  /// - Parameter fullScale: amplitude from which a sample counts as clipped; nil for the format's own.
+  public init(
+    format: SourceFormat, choice: ChannelChoice, quality: ResamplerQuality = .medium, fullScale: Float? = nil
+  ) throws(ConformError) {
     if case .channel(let channel) = choice, !(1...format.channels).contains(channel) {
       throw .channel(channel, of: format.channels)
     }
     self.format = format
-    decoder = SampleDecoder(format: format, choice: choice)
+    decoder = SampleDecoder(format: format, choice: choice, fullScale: fullScale)
     if format.rate == takeRate {
       resampler = nil
     } else {

@@ -19,10 +19,10 @@ struct SampleDecoder {
   private(set) var faults = SampleFaults()
   private var clips: ClipCounter
 
-  init(format: SourceFormat, choice: ChannelChoice) {
+  init(format: SourceFormat, choice: ChannelChoice, fullScale: Float? = nil) {
     self.format = format
     self.choice = choice
-    clips = ClipCounter(format: format.sample)
+    clips = ClipCounter(threshold: fullScale ?? format.sample.fullScale)
   }
 
   /// Decodes `count` frames of `bytes`, from frame `first` on, into the front of `out`.
@@ -134,16 +134,6 @@ public struct ClipCounter: Sendable {
   private var length = 0
   private var positive = false
 
-  /// - Parameter format: tells what the highest code is: 127/128 in 8 bits, 32767/32768 in 16.
-  public init(format: SampleFormat) {
-    threshold =
-      switch format {
-      case .u8: 127 / 128
-      case .s16: 32_767 / 32_768
-      case .s24Packed, .s24In32: 8_388_607 / 8_388_608
-      case .s32, .float32: 1 - 1 / 16_777_216
-      }
-  }
   /// - Parameter threshold: amplitude from which a sample is at full scale.
   public init(threshold: Float) { self.threshold = threshold }
 

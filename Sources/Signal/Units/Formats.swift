@@ -15,6 +15,16 @@ public enum SampleFormat: UInt8, Sendable, CaseIterable {
     case .s24In32, .s32, .float32: 4
     }
   }
+
+  /// Amplitude of the highest code: 127/128 in 8 bits, 32767/32768 in 16.
+  public var fullScale: Float {
+    switch self {
+    case .u8: 127 / 128
+    case .s16: 32_767 / 32_768
+    case .s24Packed, .s24In32: 8_388_607 / 8_388_608
+    case .s32, .float32: 1 - 1 / 16_777_216
+    }
+  }
 }
 
 /// What a source delivers: the sample layout, its rate in hertz, and how many channels are interleaved.

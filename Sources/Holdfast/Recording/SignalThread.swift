@@ -166,7 +166,7 @@ final class SignalThread: @unchecked Sendable {
         onEvent(.level(level, bars: bars.bars))
       }
       var target = frames.mutableSpan
-      for i in 0..<n { target[frameCount + i] = part[i] }
+      copy(part, to: &target, at: frameCount)
       frameCount += n
       first += n
       if frameCount == packetFrames { encode() }

@@ -22,7 +22,7 @@ extension OpusStreamPart {
 
     let granule = usableGranule(of: page, packets: packets, trimmedBy: endsEmpty ? next : nil)
     takeLead(into: &packets, granule: granule)
-    hasAudio = hasAudio || !packets.isEmpty || (page.isEnd && page.endedPackets == 0 && granule != nil)
+    hasAudio = hasAudio || !packets.isEmpty || granule != nil
     let isFirst = timeline.base == nil
     let sum = packets.reduce(Int64(0)) { $0 + Int64($1.frames) }
     let placement = timeline.place(
@@ -95,8 +95,10 @@ extension OpusStreamPart {
   /// The position to place the page by, nil where it has none.
   private mutating func usableGranule(of page: OggPage, packets: [Sized], trimmedBy next: OggPage?) -> Int64? {
     let granule = page.granule
-    if page.endedPackets == 0 {  // RFC 7845 section 4: -1 then; it can only trim what lies before it
-      guard timeline.base == nil, page.isEnd else { return nil }
+    if page.endedPackets == 0 {  // RFC 7845 section 4: -1 then; else a trim, or the whole of a file without a frame
+      guard !hasAudio, page.isEnd, loss == nil else { return nil }
+    } else if packets.isEmpty {  // broken ones are a hole in audio, not its begin
+      guard hasAudio else { return nil }
     }
     guard OpusTimeline.granules.contains(granule) else {
       if granule != -1 || page.endedPackets > 0 {

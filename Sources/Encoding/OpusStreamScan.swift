@@ -72,7 +72,7 @@ public struct OpusStreamScan {
       throw .noAudio("no part of the file can be read")
     }
     if case .cutPage = skip?.kind, let skip {
-      throw .noAudio("no whole page of audio: the file ends inside a page, \(skip.bytes) bytes after its begin")
+      throw .noAudio("no whole page of audio: the file ends inside a page, of which \(skip.bytes) bytes are there")
     }
     if skip != nil { throw .noAudio("no whole page of audio: behind the headers lie bytes that are no page") }
     throw .noAudio(waitsForTags ? "the file ends after the head" : "the file ends after the headers")

@@ -8,6 +8,7 @@ public final class BlockSource: Source {
   public var statedFrames: Int64? { inner.statedFrames }
   public var problems: [SourceProblem] { inner.problems }
   public var fullScale: Float { inner.fullScale }
+  public var damage: String? { inner.damage }
   public func interrupt() { inner.interrupt() }
 
   /// - Parameter frames: most frames a read delivers, 1 or more.

@@ -22,12 +22,16 @@ public protocol Source: AnyObject {
   /// Amplitude from which a sample is at full scale: 32767/32768 where it was 16 bits, whatever `format` says now.
   var fullScale: Float { get }
 
+  /// What audio was lost though the reading went on, silence standing for it; nil where none was. Known at the end.
+  var damage: String? { get }
+
   /// Makes a `read` that waits return soon, with 0. Any thread; for good.
   func interrupt()
 }
 
 extension Source {
   public var fullScale: Float { format.sample.fullScale }
+  public var damage: String? { nil }
   public func interrupt() {}
 }
 

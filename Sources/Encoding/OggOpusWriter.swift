@@ -56,7 +56,9 @@ import COgg
     bytes += flush()
     return bytes
   }
-  private static func littleEndian(_ value: Int) -> [UInt8] { (0..<4).map { UInt8((value >> ($0 * 8)) & 255) } }
+  private static func littleEndian(_ value: Int) -> [UInt8] {
+    (0..<4).map { UInt8((value >> ($0 * 8)) & 255) }
+  }
 
   /// Takes the next packet.
   ///
@@ -108,7 +110,6 @@ import COgg
     }
     return pageBytes
   }
-
 
   /// libogg has no version function of its own.
   public static var libraryVersion: String { "libogg" }

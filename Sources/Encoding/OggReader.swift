@@ -101,7 +101,8 @@ public enum OggItem: Sendable, Equatable {
 
   /// Adds bytes at `position` to the stretch that is no page; the first of it says its kind.
   private mutating func pass(_ bytes: Int64, kind: OggSkip.Kind) {
-    skip = OggSkip(offset: skip?.offset ?? position, bytes: (skip?.bytes ?? 0) + bytes, kind: skip?.kind ?? kind)
+    skip = OggSkip(
+      offset: skip?.offset ?? position, bytes: (skip?.bytes ?? 0) + bytes, kind: skip?.kind ?? kind)
     position += bytes
   }
   /// The stretch in front of a page. What seemed a cut page was a false head then.

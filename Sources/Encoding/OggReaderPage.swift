@@ -15,7 +15,8 @@ public struct OggPage: Sendable, Equatable {
   public var body: [UInt8]
 
   public init(
-    offset: Int64, flags: UInt8, granule: Int64, serial: UInt32, sequence: UInt32, lacing: [UInt8], body: [UInt8]
+    offset: Int64, flags: UInt8, granule: Int64, serial: UInt32, sequence: UInt32, lacing: [UInt8],
+    body: [UInt8]
   ) {
     self.offset = offset
     self.flags = flags

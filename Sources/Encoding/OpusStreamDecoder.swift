@@ -32,7 +32,9 @@ public struct OpusStreamDecoder: ~Copyable {
   /// - Throws: what `OpusStreamReader.nextStep` does; `.codec` where libopus refuses the head.
   public init(read: @escaping OggReadBytes) throws(OpusFileError) {
     var steps = OpusStreamReader(read: read)
-    guard case .part(let first)? = try steps.nextStep() else { throw .noAudio("no part of the file can be read") }
+    guard case .part(let first)? = try steps.nextStep() else {
+      throw .noAudio("no part of the file can be read")
+    }
     codec = try OpusMultistreamDecoder(first)
     decoded = Self.room(for: first)
     reader = steps

@@ -72,7 +72,8 @@ public struct OpusStreamScan {
       throw .noAudio("no part of the file can be read")
     }
     if case .cutPage = skip?.kind, let skip {
-      throw .noAudio("no whole page of audio: the file ends inside a page, of which \(skip.bytes) bytes are there")
+      throw .noAudio(
+        "no whole page of audio: the file ends inside a page, of which \(skip.bytes) bytes are there")
     }
     if skip != nil { throw .noAudio("no whole page of audio: behind the headers lie bytes that are no page") }
     throw .noAudio(waitsForTags ? "the file ends after the head" : "the file ends after the headers")
@@ -89,7 +90,8 @@ public struct OpusStreamScan {
     let isOwn = page.serial == part?.facts.serial
     if let part, isOwn, part.isWaitingForTags, page.body == part.headPacket {
       return note(
-        OpusProblem(.duplicatePage, offset: page.offset, bytes: Int64(page.size), "the head page comes again"))
+        OpusProblem(.duplicatePage, offset: page.offset, bytes: Int64(page.size), "the head page comes again")
+      )
     }
     if groupIsOpen, phase == .inPart, !isOwn {
       if beside == nil { beside = page }
@@ -117,7 +119,11 @@ public struct OpusStreamScan {
     try settleCandidate()
     if let other = beside {
       beside = nil
-      if page.serial == other.serial, part?.isWaitingForTags == true { try beginPart(other) } else { noteOther(other) }
+      if page.serial == other.serial, part?.isWaitingForTags == true {
+        try beginPart(other)
+      } else {
+        noteOther(other)
+      }
     }
     guard phase == .inPart else { return }
     guard page.serial == part?.facts.serial else { return noteOther(page) }
@@ -172,7 +178,8 @@ public struct OpusStreamScan {
       if facts.partCount == 1 {
         facts.note(
           OpusProblem(
-            .chained, offset: current.facts.offset, atFrame: facts.frames, "the file is a chain of several parts"))
+            .chained, offset: current.facts.offset, atFrame: facts.frames,
+            "the file is a chain of several parts"))
       }
       facts.partCount += 1
     }
@@ -226,7 +233,10 @@ public struct OpusStreamScan {
   }
 
   private mutating func add(_ stretch: OggSkip) {
-    guard var begun = skip else { return skip = stretch }
+    guard var begun = skip else {
+      skip = stretch
+      return
+    }
     if case .cutPage = stretch.kind {  // the file's last item; what lay before it stands on its own
       if facts.pages > 0 { note(OpusStreamPart.junk(begun, affected: false)) }
       begun = stretch

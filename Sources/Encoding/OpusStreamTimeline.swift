@@ -83,7 +83,8 @@ struct OpusTimeline: Equatable {
   ) {
     base = 0
     if start > 0 {
-      let isHole = (1...Self.mostLostAtStart).contains(lostPages) && start <= min(Self.bound(lostPages), allowance)
+      let isHole =
+        (1...Self.mostLostAtStart).contains(lostPages) && start <= min(Self.bound(lostPages), allowance)
       if isHole { placement.holeBefore = start } else { base = start }
     } else if start < 0 {
       if isLast, sum + start > 0 {

@@ -30,7 +30,10 @@ import Platform
     }
     let json = words.contains { $0.text == "--json" }
     do throws(UsageError) {
-      if words.count > 1, words.dropFirst().prefix(while: { $0.text != "--" }).contains(where: { ["--help", "-h"].contains($0.text) }),
+      if words.count > 1,
+        words.dropFirst().prefix(while: { $0.text != "--" }).contains(where: {
+          ["--help", "-h"].contains($0.text)
+        }),
         let command = CommandName(rawValue: words[0].text)
       {
         output.line(Help.text(command))

@@ -15,7 +15,8 @@ struct RecordCommand {
   init(_ arguments: Arguments) throws(UsageError) {
     guard arguments.operands.isEmpty else {
       throw UsageError(
-        "record takes no operand (\(arguments.operands[0].display)); name the take with -o, the source with --input")
+        "record takes no operand (\(arguments.operands[0].display)); name the take with -o, the source with --input"
+      )
     }
     let spec = arguments.values["--input"]
     do throws(RecorderFailure) { input = try InputSpec(spec) } catch { throw UsageError(error.message) }
@@ -46,7 +47,8 @@ struct RecordCommand {
       try arguments.number("--bitrate", Int64(bitrates.lowerBound)...Int64(bitrates.upperBound)) ?? 32_000)
     settings.encoder.complexity = Int(try arguments.number("--complexity", 0...10) ?? 10)
     settings.quality =
-      try arguments.choice("--resampler", [("fastest", .fastest), ("medium", .medium), ("best", .best)]) ?? .medium
+      try arguments.choice("--resampler", [("fastest", .fastest), ("medium", .medium), ("best", .best)])
+      ?? .medium
     settings.gaps = try arguments.choice("--gaps", [("fill", .fill), ("close", .close)]) ?? .fill
     _ = try arguments.number("--wait-device", 0...86_400)
     if let channel = arguments.text("--channel"), channel != "mix" {
@@ -70,7 +72,8 @@ struct RecordCommand {
       id.bytes.allSatisfy({ (0x21...0x7E).contains($0) })
     else {
       throw UsageError(
-        "--take-id \(id.display): 1 to \(RecordingSettings.longestTakeID) printable ASCII characters without blanks")
+        "--take-id \(id.display): 1 to \(RecordingSettings.longestTakeID) printable ASCII characters without blanks"
+      )
     }
     return id.text
   }
@@ -103,7 +106,8 @@ struct RecordCommand {
         stop: { control.stop(.signal) }, toggle: { control.toggle() }, mark: { control.mark() })
     } catch {
       return Main.report(
-        RecorderFailure(code: 74, kind: "thread", message: "can't start a thread: \(error.text)"), json: json, output)
+        RecorderFailure(code: 74, kind: "thread", message: "can't start a thread: \(error.text)"), json: json,
+        output)
     }
     do throws(RecorderFailure) {
       try recorder.start(source: try input.open(inputOptions))
@@ -121,6 +125,7 @@ struct RecordCommand {
   /// Prints events until there are no more.
   private func follow(_ recorder: Recorder, _ output: Output) -> Int32 {
     var code: Int32 = 0
+    var told = ""
     var line = LiveLine(active: ui)
     let context = settings.context.map { TakeDescription.contextJSON($0) }
     while true {
@@ -133,11 +138,18 @@ struct RecordCommand {
         case .failed(let failure):
           line.clear()
           Output.error(failure.message)
+          told += failure.message
           code = max(code, failure.code)
         case .sealed(let take):
           line.clear()
           if !json { Self.print(take, output) }
           if let warning = take.warning { Output.error(warning) }
+          if take.faults.notFinite > 0 {
+            Output.note("note: \(take.faults.notFinite) samples were NaN or infinite and count as 0")
+          }
+          if take.faults.over > 0 {
+            Output.note("note: \(take.faults.over) samples lay beyond full scale and were clipped")
+          }
         case .discarded(let path):
           line.clear()
           if !json { output.line("discarded: it is in the trash, \(path.display)") }
@@ -150,6 +162,9 @@ struct RecordCommand {
       output.flush()
     }
     line.clear()
+    for problem in recorder.sourceProblems where !told.contains(problem.message) {
+      Output.note("note: \(problem.message)")
+    }
     return code
   }
 
@@ -188,9 +203,17 @@ final class Control: Sendable {
     }
     if now {
       recorder.stop(by)
-    } else if again {
-      _exit(0)  // a second stop while the source is still being opened: no take exists
+    } else if again || !beganSoon() {
+      _exit(0)  // the source is still being opened: no take exists
     }
+  }
+  /// Waits 1.5 s for a take that is just being made.
+  private func beganSoon() -> Bool {
+    for _ in 0..<30 {
+      usleep(50_000)
+      if state.withLock({ $0.begun }) { return true }
+    }
+    return false
   }
   func toggle() { recorder.togglePause() }
   func mark() { _ = recorder.mark() }

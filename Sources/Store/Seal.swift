@@ -57,7 +57,9 @@ extension PartialTake {
     try step(.commit) { () throws(DiskError) in target = try commit(target) }
     let sealed = target
     try step(.moveManifest, committed: sealed) { () throws(DiskError) in try moveManifest(sealed) }
-    try step(.syncFolder, committed: sealed) { () throws(DiskError) in try Disk.syncFolder(parent, path: folder) }
+    try step(.syncFolder, committed: sealed) { () throws(DiskError) in
+      try Disk.syncFolder(parent, path: folder)
+    }
     var file = SealedFile(folder: folder, name: sealed)
     do throws(DiskError) { try removePartial() } catch {
       file.warning = "the take is safe, but its working folder couldn't be removed: \(error.text)"

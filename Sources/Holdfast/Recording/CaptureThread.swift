@@ -14,7 +14,7 @@ final class CaptureThread: @unchecked Sendable {
   private let waitsForSpace = Atomic<Bool>(false)
   private let space = CountingSemaphore()
   let filled: CountingSemaphore
-  private let failureBox = Mutex<SourceError?>(nil)
+  private let endBox = Mutex(End())
 
   /// Frames a read asks for at most.
   private let chunk: Int
@@ -27,8 +27,15 @@ final class CaptureThread: @unchecked Sendable {
     chunk = live ? max(1, ring.format.rate / 100) : max(1, ring.capacity / 4)
   }
 
-  /// Why the source ended early; nil for a clean end or a stop. Read it once the ring is closed.
-  var failure: SourceError? { failureBox.withLock { $0 } }
+  /// What the source was found to be.
+  struct End: Sendable {
+    /// Why it ended early; nil for a clean end or a stop.
+    var failure: SourceError?
+    var problems: [SourceProblem] = []
+    var damage: String?
+  }
+  /// Complete once the ring is closed.
+  var end: End { endBox.withLock { $0 } }
 
   /// Ends the capture after the read that is under way. Any thread.
   func stop() {
@@ -50,12 +57,14 @@ final class CaptureThread: @unchecked Sendable {
         let n = try ring.write(atMost: chunk) { span throws(SourceError) in try source.read(into: &span) }
         if n == 0 { break }
       } catch {
-        failureBox.withLock { $0 = error }
+        endBox.withLock { $0.failure = error }
         break
       }
       // A file's frames are handed over half a ring at a time: fewer wake-ups for the same work.
       if live || ring.free < ring.capacity / 2 { filled.post() }
     }
+    let (problems, damage) = (source.problems, source.damage)
+    endBox.withLock { ($0.problems, $0.damage) = (problems, damage) }
     ring.close()
     filled.post()
   }

@@ -21,7 +21,8 @@ public enum InputSpec: Sendable, Equatable {
       return
     }
     func rest(_ prefix: String) -> Path? {
-      text.bytes.starts(with: Array(prefix.utf8)) ? Path(bytes: Array(text.bytes.dropFirst(prefix.utf8.count))) : nil
+      text.bytes.starts(with: Array(prefix.utf8))
+        ? Path(bytes: Array(text.bytes.dropFirst(prefix.utf8.count))) : nil
     }
     if let name = rest("alsa:") {
       self = .alsa(name)
@@ -35,7 +36,8 @@ public enum InputSpec: Sendable, Equatable {
       guard (1...2).contains(parts.count), let hertz = Double(parts[0]), hertz > 0, hertz < 24_000,
         let dbfs = parts.count == 2 ? Double(parts[1]) : -12, dbfs <= 0, dbfs >= -160
       else {
-        throw Self.usage("--input \(text.display): a tone is tone:HZ[,DBFS], 0 < HZ < 24000, -160 <= DBFS <= 0")
+        throw Self.usage(
+          "--input \(text.display): a tone is tone:HZ[,DBFS], 0 < HZ < 24000, -160 <= DBFS <= 0")
       }
       self = .tone(hertz: hertz, dbfs: dbfs)
     } else {
@@ -86,7 +88,8 @@ public enum InputSpec: Sendable, Equatable {
     }
     let sized = options.blockFrames.map { BlockSource(source, frames: $0) as any Source } ?? source
     switch self {
-    case .file, .tone: return options.paced ? PacedSource(sized, periodFrames: max(1, source.format.rate / 100)) : sized
+    case .file, .tone:
+      return options.paced ? PacedSource(sized, periodFrames: max(1, source.format.rate / 100)) : sized
     case .alsa, .defaultMicrophone, .standardInput: return sized
     }
   }
@@ -95,7 +98,9 @@ public enum InputSpec: Sendable, Equatable {
 extension InputSpec {
   private static func file(_ path: Path) throws(RecorderFailure) -> any Source {
     let file: ByteFile
-    do throws(SourceError) { file = try ByteFile.open(path) } catch { throw Failures.source(error, path: path) }
+    do throws(SourceError) { file = try ByteFile.open(path) } catch {
+      throw Failures.source(error, path: path)
+    }
     do throws(OpusFileError) { return try OpusFileSource(file) } catch {
       guard case .notOpus = error else { throw Inspector.failure(error, shown: path) }
     }

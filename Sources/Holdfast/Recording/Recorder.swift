@@ -30,6 +30,10 @@ public final class Recorder: Sendable {
     events = EventQueue(lossless: settings.keepsEveryLevel)
   }
 
+  /// What was odd about the source without costing audio; complete once the events have ended.
+  public var sourceProblems: [SourceProblem] { problems.withLock { $0 } }
+  private let problems = Mutex<[SourceProblem]>([])
+
   public var state: TakeState { machine.withLock { $0.state } }
   /// Effective time in milliseconds: frames in the take, never a wall clock.
   public var effectiveMs: Int64 { milliseconds(frames: running.withLock { $0?.signal.effectiveFrames } ?? 0) }
@@ -141,7 +145,8 @@ public final class Recorder: Sendable {
         guard let standard = settings.takesFolder else {
           throw RecorderFailure(
             code: 73, kind: "no_folder",
-            message: "no folder for takes: neither XDG_DATA_HOME nor HOME is set; name a file with -o FILE.opus")
+            message:
+              "no folder for takes: neither XDG_DATA_HOME nor HOME is set; name a file with -o FILE.opus")
         }
         do throws(DiskError) {
           try Disk.makeFolders(standard)
@@ -151,7 +156,8 @@ public final class Recorder: Sendable {
       }
       do throws(OutputError) {
         return try PartialTake(
-          folder: folder, name: name, force: settings.force, neededBytes: needed, headers: headers, begin: begin)
+          folder: folder, name: name, force: settings.force, neededBytes: needed, headers: headers,
+          begin: begin)
       } catch {
         attempts += 1
         let clash = error == .exists || error == .recording || error == .unfinished
@@ -165,7 +171,9 @@ public final class Recorder: Sendable {
 
   public func pause() -> TakeMachine.Action { gate(.pause, at: nil) { $0.pause() } }
   public func resume() -> TakeMachine.Action { gate(.resume, at: nil) { $0.resume() } }
-  public func mark(label: String? = nil) -> TakeMachine.Action { gate(.mark(label: label), at: nil) { $0.mark() } }
+  public func mark(label: String? = nil) -> TakeMachine.Action {
+    gate(.mark(label: label), at: nil) { $0.mark() }
+  }
   public func togglePause() { if state == .paused { _ = resume() } else { _ = pause() } }
 
   /// The same commands at an exact device frame that isn't captured yet: for scripts over files, and for tests.
@@ -176,7 +184,10 @@ public final class Recorder: Sendable {
     case .mark(let label): _ = gate(.mark(label: label), at: frame) { $0.mark() }
     }
   }
-  public enum ScheduledCommand: Sendable { case pause, resume, mark(label: String?) }
+  public enum ScheduledCommand: Sendable {
+    case pause, resume
+    case mark(label: String?)
+  }
 
   private func gate(
     _ kind: GateCommand.Kind, at frame: Int64?, _ decide: (inout TakeMachine) -> TakeMachine.Action
@@ -232,9 +243,9 @@ public final class Recorder: Sendable {
   private func runSignal(_ signal: SignalThread, _ store: StoreThread, _ threads: Threads) {
     let end = signal.run(start: .now)
     threads.captureThread.join()
-    let capture = running.withLock { $0?.capture }
-    let sourceFailure = capture?.failure
-    stop(sourceFailure == nil ? .sourceEnd : .device)  // no-op where it was stopped before
+    let source = running.withLock { $0?.capture.end } ?? CaptureThread.End()
+    problems.withLock { $0 = source.problems }
+    stop(source.failure == nil ? .sourceEnd : .device)  // no-op where it was stopped before
     let by = endedBy.withLock { $0 }
     signal.recordStop(by, at: end)
     threads.storeThread.join()
@@ -242,7 +253,7 @@ public final class Recorder: Sendable {
     threads.syncThread.join()
     if machine.withLock({ $0.drained() }) == .seal {
       events.push(.state(.sealing, effectiveFrames: end.effectiveFrames))
-      seal(end, store, by: by, sourceFailure: sourceFailure)
+      seal(end, store, source)
     } else {
       discardNow(end)
     }
@@ -251,7 +262,7 @@ public final class Recorder: Sendable {
     ended.post()
   }
 
-  private func seal(_ end: SignalThread.End, _ store: StoreThread, by: EndedBy, sourceFailure: SourceError?) {
+  private func seal(_ end: SignalThread.End, _ store: StoreThread, _ source: CaptureThread.End) {
     guard let partial = running.withLock({ $0?.partial }) else { return }
     // After a disk failure the take is what the disk has: whole packets, as recovery would seal them.
     let lookahead = end.granule - end.effectiveFrames
@@ -274,8 +285,10 @@ public final class Recorder: Sendable {
             RecorderFailure(
               code: 74, kind: "encoder", path: take.path,
               message: "libopus failed (\(failure.text)); the take is sealed up to there")))
-      } else if let sourceFailure {
-        events.push(.failed(Failures.midway(sourceFailure, take)))
+      } else if let failure = source.failure {
+        events.push(.failed(Failures.midway(failure, take)))
+      } else if let damage = source.damage {
+        events.push(.failed(Failures.damaged(damage, take)))
       }
     case .failure(let failure):
       _ = machine.withLock { $0.finished(sealed: false) }
@@ -301,7 +314,8 @@ public final class Recorder: Sendable {
       return SealedTake(
         path: file.path, effectiveFrames: frames, sizeBytes: size, sha256: sha256,
         pauseCount: story.pauses.count, outcome: .complete, endedBy: story.endedBy ?? .user,
-        missingMs: manifest.missingMs, context: story.description?.contextJSON, warning: file.warning)
+        missingMs: manifest.missingMs, context: story.description?.contextJSON, faults: end.faults,
+        warning: file.warning)
     } catch { throw Failures.seal(error) }
   }
 
@@ -318,7 +332,8 @@ public final class Recorder: Sendable {
         .failed(
           RecorderFailure(
             code: 74, kind: "discard_failed", path: partial.partialPath,
-            message: "can't move the take to the trash: \(error.text); it stays as \(partial.partialPath.display)")))
+            message:
+              "can't move the take to the trash: \(error.text); it stays as \(partial.partialPath.display)")))
     }
   }
 }

@@ -16,6 +16,8 @@ public struct SealedTake: Sendable, Equatable {
   /// Milliseconds that are missing to `min_valid_ms`, rounded up to whole ones; 0 where the take is long enough.
   public var missingMs: Int64
   public var context: JSON?
+  /// What the samples of the source were found to be.
+  public var faults = SampleFaults()
   /// Something a person should know though the take is safe.
   public var warning: String?
 
@@ -27,9 +29,11 @@ public struct SealedTake: Sendable, Equatable {
   public var fields: [(String, JSON)] {
     path.fields + [
       ("duration_ms", .int(durationMs)), ("effective_frames", .int(effectiveFrames)),
-      ("content_type", .string(Self.contentType)), ("size_bytes", .int(sizeBytes)), ("sha256", .string(sha256)),
+      ("content_type", .string(Self.contentType)), ("size_bytes", .int(sizeBytes)),
+      ("sha256", .string(sha256)),
       ("pause_count", .int(Int64(pauseCount))), ("outcome", .string(outcome.rawValue)),
-      ("too_short", .bool(tooShort)), ("missing_ms", .int(missingMs)), ("ended_by", .string(endedBy.rawValue)),
+      ("too_short", .bool(tooShort)), ("missing_ms", .int(missingMs)),
+      ("ended_by", .string(endedBy.rawValue)),
     ]
   }
 }

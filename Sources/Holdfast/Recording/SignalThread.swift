@@ -7,7 +7,10 @@ import Synchronization
 
 /// A command of the user on its way to the frame it belongs to.
 struct GateCommand: Sendable {
-  enum Kind: Sendable { case pause, resume, mark(label: String?) }
+  enum Kind: Sendable {
+    case pause, resume
+    case mark(label: String?)
+  }
   var kind: Kind
   /// Device frames captured when it arrived.
   var captureFrame: Int64
@@ -75,6 +78,7 @@ final class SignalThread: @unchecked Sendable {
     var summary: LevelSummary
     var bars: [Double]
     var quietMeanSquare: Double?
+    var faults: SampleFaults
     var failure: OpusError?
   }
 
@@ -87,7 +91,8 @@ final class SignalThread: @unchecked Sendable {
       let written = ring.written
       schedule()
       while ring.consumed < written, !clock.isFull, encoderFailure == nil {
-        let n = ring.read(atMost: min(Int(written - ring.consumed), max(480, ring.format.rate / 10))) { bytes in
+        let n = ring.read(atMost: min(Int(written - ring.consumed), max(480, ring.format.rate / 10))) {
+          bytes in
           conformer.push(bytes, count: bytes.byteCount / ring.format.bytesPerFrame) { span, count in
             pass(&span, count)
           }
@@ -132,7 +137,11 @@ final class SignalThread: @unchecked Sendable {
   }
 
   private func pass(_ span: inout MutableSpan<Float>, _ count: Int) {
-    clock.pass(&span, count: count) { kept in keep(kept) } transition: { taken($0) }
+    clock.pass(&span, count: count) { kept in
+      keep(kept)
+    } transition: {
+      taken($0)
+    }
     effective.store(clock.effectiveFrames, ordering: .relaxed)
   }
 
@@ -151,7 +160,9 @@ final class SignalThread: @unchecked Sendable {
     }
   }
   private func time(of transition: TakeClock.Transition) -> EventTime {
-    guard let i = pauses.firstIndex(where: { $0.captureFrame == transition.captureFrame }) else { return .now }
+    guard let i = pauses.firstIndex(where: { $0.captureFrame == transition.captureFrame }) else {
+      return .now
+    }
     return pauses.remove(at: i).time
   }
 
@@ -230,7 +241,8 @@ final class SignalThread: @unchecked Sendable {
     record(.levels(last), capture: conformer.deviceFrames, effective: total)
     return End(
       effectiveFrames: total, captureFrames: conformer.deviceFrames, granule: granule, summary: last,
-      bars: meter.bars(), quietMeanSquare: meter.overview.quietMeanSquare(), failure: encoderFailure)
+      bars: meter.bars(), quietMeanSquare: meter.overview.quietMeanSquare(), faults: conformer.faults,
+      failure: encoderFailure)
   }
 
   /// Writes the stop; the signal thread's last record.

@@ -8,7 +8,10 @@ public struct TakeClock: Sendable {
   public static let fadeFrames = 240
 
   /// A mark changes nothing; its number is the caller's.
-  public enum Command: Sendable, Equatable { case pause, resume, mark(Int) }
+  public enum Command: Sendable, Equatable {
+    case pause, resume
+    case mark(Int)
+  }
   /// Something that took effect at an exact frame.
   public struct Transition: Sendable, Equatable {
     public var command: Command

@@ -113,14 +113,14 @@ enum Failures {
   }
 
   static func seal(_ error: SealError) -> RecorderFailure {
-    let where_ =
+    let place =
       error.committed
       ? "the take is sealed as \(error.kept.display), but not everything around it is done"
       : "the partial take stays: \(error.kept.display)"
     return RecorderFailure(
       code: 74, kind: "seal_failed", path: error.kept,
       message:
-        "sealing failed at step \(error.step.rawValue): \(error.cause.errno.text) (\(error.cause.call)); \(where_)"
+        "sealing failed at step \(error.step.rawValue): \(error.cause.errno.text) (\(error.cause.call)); \(place)"
     )
   }
 

@@ -17,6 +17,7 @@ TEST_PACKAGES = opus-tools ffmpeg sox espeak-ng alsa-utils pocketsphinx-testdata
 # Tests run optimised, since minutes of audio go through them; apart from `make build`, whose flags differ.
 TEST_FLAGS ?= -c release -Xswiftc -enable-testing --scratch-path .build/tests
 
+C_LIBRARIES = opus ogg opusfile sndfile samplerate libcrypto libebur128 alsa
 SOURCES = $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null)
 
 .PHONY: help build record test check clean deps swift
@@ -37,8 +38,8 @@ test: deps
 check: deps
 	$(SWIFT) format lint --strict --parallel -r Sources Tests Package.swift
 	$(SWIFT) format lint --strict --parallel -r Sources --configuration "$$(tr -d '\n' <.swift-format | sed 's/}[^}]*$$/, "rules": {"NeverForceUnwrap": true, "NeverUseForceTry": true, "NeverUseImplicitlyUnwrappedOptionals": true}}/')"
-	@for f in $(call SOURCES,'Tests/tools/*.c'); do gcc -fsyntax-only -Wall -Wextra -Werror "$$f" || exit 1; done
-	@for f in $(call SOURCES,'Sources/*/shim.h'); do gcc -fsyntax-only -x c -Wall "$$f" $$(pkg-config --cflags opus opusfile) || exit 1; done
+	@flags=$$(pkg-config --cflags $(C_LIBRARIES)) && for f in $(call SOURCES,'Tests/*.c' 'Sources/*.h' 'Sources/*.c'); do \
+	  gcc -fsyntax-only -x c -std=gnu17 -Wall -Wextra -Werror -I$$(dirname $$f)/include $$flags -include ./$$f /dev/null || exit 1; done
 	@python3 -c 'import ast, sys; [ast.parse(open(f, encoding="utf-8").read(), f) for f in sys.argv[1:]]' $(call SOURCES,'*.py')
 	@for f in scripts/need scripts/record .ci/run $(call SOURCES,'*.sh'); do bash -n "$$f" || exit 1; done
 	$(SWIFT) build -c release

@@ -22,7 +22,6 @@ let package = Package(
   ],
   targets: [
     system("CSndFile", "sndfile", "libsndfile1-dev"),
-    system("COpusFile", "opusfile", "libopusfile-dev"),
     system("CSampleRate", "samplerate", "libsamplerate0-dev"),
     system("COpus", "opus", "libopus-dev"),
     system("COgg", "ogg", "libogg-dev"),
@@ -31,7 +30,7 @@ let package = Package(
     .systemLibrary(name: "CPlatform"),
 
     module("Platform", ["CPlatform"]),
-    module("Capture", ["Platform", "Signal", "CSndFile", "COpusFile"]),
+    module("Capture", ["Platform", "Signal", "CSndFile"]),
     module("Signal", ["CSampleRate"]),
     module("Encoding", ["COpus", "COgg", "CCrypto"]),
     module("Session"),
@@ -40,8 +39,16 @@ let package = Package(
     .executableTarget(
       name: "HoldfastCommand", dependencies: ["Holdfast", "Platform"], swiftSettings: strict),
 
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .target(
+      name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport",
+      swiftSettings: [.treatAllWarnings(as: .error)]),
+    tests("HoldfastTests", ["TestSupport"]),
     tests("CaptureTests", ["Capture", "Signal", "Platform"]),
+    tests("SignalTests", ["Signal"]),
     tests("EncodingTests", ["Encoding"]),
+    tests("SessionTests", ["Session"]),
+    tests("StoreTests", ["Store", "Session", "Platform"]),
   ],
   swiftLanguageModes: [.v6]
 )

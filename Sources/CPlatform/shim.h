@@ -29,3 +29,11 @@ static inline int holdfast_openat(int dir, const char *path, int flags, unsigned
 extern int renameat2(int, const char *, int, const char *, unsigned);
 static inline int holdfast_renameat2(int d1, const char *p1, int d2, const char *p2, unsigned flags) { return renameat2(d1, p1, d2, p2, flags); }
 static inline int holdfast_terminal_width(int fd) { struct winsize w; return ioctl(fd, TIOCGWINSZ, &w) == 0 ? w.ws_col : 0; }
+extern int sem_clockwait(sem_t *, clockid_t, const struct timespec *);
+static inline int holdfast_sem_wait_until(sem_t *s, const struct timespec *t) { return sem_clockwait(s, CLOCK_MONOTONIC, t); }
+extern int pthread_setname_np(pthread_t, const char *);
+static inline int holdfast_name_thread(pthread_t t, const char *name) { return pthread_setname_np(t, name); }
+static inline int holdfast_descriptor_flags(int fd) { return fcntl(fd, F_GETFD); }
+static inline int holdfast_set_default(int sig) { struct sigaction a; memset(&a, 0, sizeof a); a.sa_handler = SIG_DFL; return sigaction(sig, &a, 0); }
+static inline int holdfast_set_ignored(int sig) { struct sigaction a; memset(&a, 0, sizeof a); a.sa_handler = SIG_IGN; return sigaction(sig, &a, 0); }
+static inline int holdfast_is_ignored(int sig) { struct sigaction a; return sigaction(sig, 0, &a) == 0 && a.sa_handler == SIG_IGN; }

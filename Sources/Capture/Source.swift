@@ -15,8 +15,24 @@ public protocol Source: AnyObject {
   ///
   /// - Parameter buffer: room for at least one frame.
   /// - Returns: frames delivered, 1 or more; 0 at the end.
-  /// - Throws: `SourceError.read` when the rest can't be read; frames delivered before it are good.
+  /// - Throws: `SourceError.read` when the rest is damaged, `.io` when the kernel can't read it; frames delivered
+  ///   before it are good.
   func read(into buffer: inout MutableRawSpan) throws(SourceError) -> Int
+
+  /// Amplitude from which a sample is at full scale: 32767/32768 where it was 16 bits, whatever `format` says now.
+  var fullScale: Float { get }
+
+  /// What audio was lost though the reading went on, silence standing for it; nil where none was. Known at the end.
+  var damage: String? { get }
+
+  /// Makes a `read` that waits return soon, with 0. Any thread; for good.
+  func interrupt()
+}
+
+extension Source {
+  public var fullScale: Float { format.sample.fullScale }
+  public var damage: String? { nil }
+  public func interrupt() {}
 }
 
 /// A fault in a source that didn't stop it, as `inspect` shows it.
@@ -24,12 +40,19 @@ public struct SourceProblem: Sendable, Equatable {
   public var kind: String  // snake_case, such as "header_size"
   public var offset: Int64?  // byte in the file
   public var bytes: Int64?
+  public var atFrame: Int64?  // frame of the source where it is heard, at the source's rate
+  public var frames: Int64?  // how many frames it touches
   public var message: String
 
-  public init(kind: String, offset: Int64? = nil, bytes: Int64? = nil, message: String) {
+  public init(
+    kind: String, offset: Int64? = nil, bytes: Int64? = nil, atFrame: Int64? = nil, frames: Int64? = nil,
+    message: String
+  ) {
     self.kind = kind
     self.offset = offset
     self.bytes = bytes
+    self.atFrame = atFrame
+    self.frames = frames
     self.message = message
   }
 }

@@ -1,1 +1,62 @@
-@main struct Main { static func main() {} }
+import CPlatform
+import Glibc
+import Holdfast
+import Platform
+
+/// The `holdfast` command: parses, calls the library, prints.
+@main struct Main {
+  static func main() {
+    fillStandardDescriptors()
+    holdfast_set_ignored(SIGPIPE)
+    holdfast_set_ignored(SIGXFSZ)  // a file-size limit is an error of the write, not a death
+    var words: [Path] = []
+    for i in 1..<max(1, Int(CommandLine.argc)) {
+      guard let word = unsafe CommandLine.unsafeArgv[i] else { break }
+      unsafe words.append(Path(bytes: (0..<strlen(word)).map { unsafe UInt8(bitPattern: word[$0]) }))
+    }
+    exit(run(words))
+  }
+
+  private static func run(_ words: [Path]) -> Int32 {
+    let output = Output()
+    defer { output.flush() }
+    if let first = words.first?.text, ["--version", "-V"].contains(first) {
+      output.line(Help.version)
+      return 0
+    }
+    if let first = words.first?.text, ["--help", "-h"].contains(first) {
+      output.line(Help.overview)
+      return 0
+    }
+    let json = words.contains { $0.text == "--json" }
+    do throws(UsageError) {
+      if words.count > 1,
+        words.dropFirst().prefix(while: { $0.text != "--" }).contains(where: {
+          ["--help", "-h"].contains($0.text)
+        }),
+        let command = CommandName(rawValue: words[0].text)
+      {
+        output.line(Help.text(command))
+        return 0
+      }
+      let arguments = try Arguments(words)
+      switch arguments.command {
+      case .record: return try RecordCommand(arguments).run(output)
+      case .inspect: return try InspectCommand.run(arguments, output)
+      case .verify: return try VerifyCommand.run(arguments, output)
+      case .list: return try ListCommand.run(arguments, output)
+      case .help: return try Help.run(arguments, output)
+      }
+    } catch {
+      return report(RecorderFailure(code: 64, kind: "usage", message: error.message), json: json, output)
+    }
+  }
+
+  /// An error is one line on standard error, and with `--json` one object too.
+  static func report(_ failure: RecorderFailure, json: Bool, _ output: Output) -> Int32 {
+    if json { output.json(RecorderEvent.failed(failure).json(context: nil)) }
+    output.flush()
+    Output.error(failure.message)
+    return failure.code
+  }
+}

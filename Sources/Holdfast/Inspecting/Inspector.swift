@@ -1,0 +1,279 @@
+import Capture
+import Encoding
+import Platform
+import Session
+import Signal
+import Store
+
+/// Looks into takes, partial takes and other audio files. Changes nothing.
+public enum Inspector {
+  /// - Parameter path: an audio file; `NAME.opus` stands for its partial take too, where there is no such file.
+  public static func inspect(_ path: Path) throws(RecorderFailure) -> InspectReport {
+    if let name = partialName(path) {
+      return try inspectPartial(folder: path.parent, name: name, shown: path)
+    }
+    let file: ByteFile
+    do throws(SourceError) { file = try ByteFile.open(path) } catch {
+      throw Failures.source(error, path: path)
+    }
+    return try inspect(file, shown: path, beside: path)
+  }
+  /// - Parameter descriptor: an open file or pipe, read to its end.
+  public static func inspect(descriptor: Int32, shown: Path) throws(RecorderFailure) -> InspectReport {
+    let file: ByteFile
+    do throws(SourceError) { file = try ByteFile.open(descriptor: descriptor) } catch {
+      throw Failures.source(error, path: shown)
+    }
+    return try inspect(file, shown: shown, beside: nil)
+  }
+
+  /// The partial take that `path` means, where it means one.
+  static func partialName(_ path: Path) -> TakeName? {
+    guard let folder = try? Disk.openFolder(path.parent) else { return nil }
+    let name = path.hasSuffix("/") ? path.droppingSuffix("/").name : path.name
+    if name.hasSuffix(".opus.partial"), Disk.identity(name, in: folder)?.kind == .folder {
+      return TakeName(audio: name.droppingSuffix(".partial"))
+    }
+    guard name.hasSuffix(".opus"), Disk.identity(name, in: folder) == nil,
+      Disk.identity(TakeName(audio: name).partial, in: folder)?.kind == .folder
+    else { return nil }
+    return TakeName(audio: name)
+  }
+
+  private static func inspect(
+    _ file: ByteFile, shown: Path, beside: Path?
+  ) throws(RecorderFailure) -> InspectReport {
+    let sha256 = try digest(file, shown: shown)
+    do throws(OpusFileError) {
+      var report = try measureOpus(read: file.oggBytes, shown: shown)
+      report.sizeBytes = file.size
+      report.sha256 = sha256
+      if let beside { addManifest(beside, to: &report) }
+      return report
+    } catch {
+      guard case .notOpus = error else { throw failure(error, shown: shown) }
+    }
+    return try measureOther(file, shown: shown, sha256: sha256)
+  }
+
+  // MARK: Ogg Opus
+
+  private static func measureOpus(read: @escaping OggReadBytes, shown: Path) throws(OpusFileError)
+    -> InspectReport
+  {
+    var decoder = try OpusStreamDecoder(read: read)
+    let channels = decoder.channels
+    let measure = AudioMeasure(rate: takeRate, channels: channels, fullScale: 32_767 / 32_768)
+    var block = [Float](repeating: 0, count: measure.block * channels)
+    while true {
+      var span = block.mutableSpan
+      let n = try decoder.read(into: &span)
+      if n == 0 { break }
+      measure.push(&block, count: n)
+    }
+    guard let facts = decoder.facts else { throw .noAudio("it ends before its audio") }
+    var report = report(measure.finish(), shown: shown, rate: takeRate, channels: channels)
+    report.contentType = SealedTake.contentType
+    report.parts = facts.partCount
+    report.problems += facts.problems.map {
+      InspectProblem(
+        kind: $0.kind.rawValue, offset: $0.offset, bytes: $0.bytes, atMs: $0.atMs, lengthMs: $0.lengthMs,
+        costsAudio: $0.audioAffected, message: $0.message)
+    }
+    return report
+  }
+
+  /// What the manifest beside a take says, where the checksum holds; a problem where it doesn't.
+  private static func addManifest(_ path: Path, to report: inout InspectReport) {
+    guard path.hasSuffix(".opus") else { return }
+    let name = path.parent.appending(TakeName(audio: path.name).manifest)
+    let bytes: [UInt8]
+    do throws(DiskError) { bytes = try readFile(name, limit: Manifest.largest + 1) } catch {
+      if error.errno.code != Errno.notFound {
+        report.problems.append(
+          InspectProblem(kind: "manifest", message: "its manifest can't be read: \(error.text)"))
+      }
+      return
+    }
+    let manifest: Manifest
+    do throws(ManifestError) { manifest = try Manifest(bytes) } catch {
+      report.problems.append(
+        InspectProblem(
+          kind: "manifest", message: "its manifest \(name.name.display) isn't used: \(error.message)"))
+      return
+    }
+    report.outcome = manifest.outcome == .recovered ? .recovered : .complete
+    report.story = manifest.story
+    guard manifest.sha256 == report.sha256, manifest.sizeBytes == report.sizeBytes else {
+      report.problems.append(
+        InspectProblem(
+          kind: "checksum", costsAudio: true,
+          message: "the file isn't the one that was sealed: its SHA-256 or size differs from the manifest's"))
+      return
+    }
+    if report.frames != manifest.effectiveFrames {
+      report.problems.append(
+        InspectProblem(
+          kind: "length", costsAudio: true,
+          message: "it decodes to \(report.frames) frames, the manifest says \(manifest.effectiveFrames)"))
+      return
+    }
+    report.measuredOn = .manifest
+    report.levels = LevelFigures(manifest.levels, clippedRuns: manifest.story.levels.clippedRuns)
+    report.channelLevels = [report.levels]
+    report.noiseFloorDb = manifest.noiseFloorDb
+    report.bars = manifest.bars
+    report.parts = max(1, manifest.story.parts)
+    let levels = manifest.story.levels
+    if levels.notFinite > 0 { report.problems.append(.notFinite(levels.notFinite)) }
+    if levels.over > 0 {
+      report.problems.append(
+        InspectProblem(
+          kind: "over_full_scale",
+          message: "\(levels.over) float samples of the source lay beyond ±1.0: clipped"))
+    }
+  }
+
+  private static func inspectPartial(
+    folder: Path, name: TakeName, shown: Path
+  ) throws(RecorderFailure) -> InspectReport {
+    let contents: PartialContents
+    do throws(DiskError) { contents = try PartialContents(folder: folder, name: name) } catch {
+      throw Failures.disk(error, at: shown, doing: "can't read the partial take")
+    }
+    let audio = folder.appending(name.partial).appending(TakeName.Inside.audio)
+    let file: ByteFile
+    do throws(SourceError) { file = try ByteFile.open(audio) } catch {
+      throw Failures.source(error, path: audio)
+    }
+    var report = self.report(
+      AudioMeasure(rate: takeRate, channels: 1, fullScale: 1).finish(), shown: shown, rate: takeRate,
+      channels: 1)
+    do throws(OpusFileError) {
+      if let whole = try PartialAudio(audio: file.oggBytes, contents: contents) {
+        report = try measureOpus(read: whole.bytes(over: file.oggBytes), shown: shown)
+        report.sha256 = try digest(whole.bytes(over: file.oggBytes))
+        report.story = TakeStory(contents.ledger.records, clampedTo: report.frames)
+      } else {
+        report.problems.append(
+          InspectProblem(kind: "no_audio", message: "no whole packet of audio has reached the disk"))
+        report.story = TakeStory(contents.ledger.records, clampedTo: 0)
+      }
+    } catch { throw failure(error, shown: shown) }
+    report.contentType = SealedTake.contentType
+    report.outcome = .unfinished
+    report.recording = contents.recording
+    report.sizeBytes = file.size
+    if contents.ledger.records.isEmpty || report.story?.description == nil {
+      report.problems.append(
+        InspectProblem(kind: "ledger", message: "its ledger can't be read: pauses and marks are not known"))
+    }
+    return report
+  }
+
+  // MARK: other files
+
+  private static func measureOther(
+    _ file: ByteFile, shown: Path, sha256: String
+  ) throws(RecorderFailure) -> InspectReport {
+    do throws(SourceError) {
+      let audio = try AudioFile(file)
+      let (rate, channels) = (audio.facts.rate, audio.facts.channels)
+      let measure = AudioMeasure(rate: rate, channels: channels, fullScale: audio.fullScale)
+      var block = [Float](repeating: 0, count: measure.block * channels)
+      var broken: SourceError?
+      while broken == nil {
+        do throws(SourceError) {
+          var span = block.mutableSpan
+          var raw = unsafe span.mutableBytes
+          let n = try audio.read(into: &raw)
+          if n == 0 { break }
+          measure.push(&block, count: n)
+        } catch { broken = error }
+      }
+      var report = report(measure.finish(), shown: shown, rate: rate, channels: channels)
+      report.contentType = audio.facts.contentType
+      report.sizeBytes = file.size
+      report.sha256 = sha256
+      report.problems += audio.problems.map {
+        InspectProblem(
+          kind: $0.kind, offset: $0.offset, bytes: $0.bytes,
+          atMs: $0.atFrame.map { milliseconds(frames: takeFrames(deviceFrames: $0, rate: rate)) },
+          lengthMs: $0.frames.map { milliseconds(frames: takeFrames(deviceFrames: $0, rate: rate)) },
+          message: $0.message)
+      }
+      if let broken {
+        report.problems.append(
+          InspectProblem(
+            kind: "damaged", atMs: report.durationMs, costsAudio: true,
+            message: Failures.source(broken, path: shown).message))
+      }
+      return report
+    } catch { throw Failures.source(error, path: shown) }
+  }
+
+  // MARK: pieces
+
+  private static func report(
+    _ result: AudioMeasure.Result, shown: Path, rate: Int, channels: Int
+  ) -> InspectReport {
+    func ms(_ frames: Int64) -> Int64 { milliseconds(frames: takeFrames(deviceFrames: frames, rate: rate)) }
+    return InspectReport(
+      path: shown, outcome: .foreign, frames: result.frames, sampleRate: rate, channels: channels,
+      contentType: "",
+      sizeBytes: 0, sha256: "", story: nil,
+      levels: LevelFigures(all: result.levels, clippedRuns: result.clippedRuns),
+      noiseFloorDb: result.noiseFloorDb, loudness: result.loudness,
+      channelLevels: zip(result.levels, result.clippedRuns).map { LevelFigures($0, clippedRuns: $1) },
+      bars: result.bars, silences: result.silences.map { ms($0.lowerBound)...ms($0.upperBound) }, parts: 1,
+      problems: result.notFinite > 0 ? [.notFinite(result.notFinite)] : [], measuredOn: .decoded)
+  }
+
+  private static func digest(_ file: ByteFile, shown: Path) throws(RecorderFailure) -> String {
+    do throws(OpusFileError) { return try digest(file.oggBytes) } catch { throw failure(error, shown: shown) }
+  }
+  private static func digest(_ read: OggReadBytes) throws(OpusFileError) -> String {
+    guard let digest = Digest() else { throw .io(Errno.noMemory) }
+    var chunk = [UInt8](repeating: 0, count: 1 << 18)
+    var at: Int64 = 0
+    while true {
+      var bytes = chunk.mutableSpan
+      var raw = unsafe bytes.mutableBytes
+      let n = try read(at, &raw)
+      if n == 0 { return Digest.hex(digest.value()) }
+      digest.update(chunk.span.extracting(0..<n))
+      at += Int64(n)
+    }
+  }
+
+  static func failure(_ error: OpusFileError, shown: Path) -> RecorderFailure {
+    func make(_ code: Int32, _ kind: String, _ text: String) -> RecorderFailure {
+      RecorderFailure(code: code, kind: kind, path: shown, message: "\(shown.display): \(text)")
+    }
+    switch error {
+    case .notOpus(let why): return make(65, "unreadable", why)
+    case .noAudio(let why): return make(65, "no_audio", "no audio: \(why)")
+    case .header(let why): return make(65, "header", why)
+    case .io(let code): return make(74, "io", Errno(code).text)
+    case .codec(let code): return make(65, "codec", "libopus refuses it (\(OpusError(code: code).text))")
+    }
+  }
+}
+
+extension InspectProblem {
+  static func notFinite(_ count: Int64) -> InspectProblem {
+    InspectProblem(
+      kind: "not_finite", message: "\(count) samples are NaN or infinite: they count as 0")
+  }
+}
+
+extension ByteFile {
+  /// The file for the Ogg reader.
+  var oggBytes: OggReadBytes {
+    { (offset, target) throws(OpusFileError) in
+      let n = unsafe target.withUnsafeMutableBytes { unsafe self.read(at: offset, into: $0) }
+      guard n >= 0 else { throw .io(Int32(-n)) }
+      return n
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import Capture
+import Encoding
+import Platform
+import Session
+import Store
+
+/// One line of `list`: a take or a partial take.
+public struct ListedTake: Sendable {
+  public enum Kind: String, Sendable { case complete, recovered, unfinished, recording, foreign, unreadable }
+  public var path: Path
+  public var kind: Kind
+  public var effectiveFrames: Int64
+  public var sizeBytes: Int64
+  public var pauseCount: Int
+  public var startedMs: Int64?
+  public var missingMs: Int64
+  public var context: JSON?
+  /// Why it can't be read.
+  public var fault: String?
+
+  public var durationMs: Int64 { milliseconds(frames: effectiveFrames) }
+
+  public var json: JSON {
+    var fields =
+      path.fields + [
+        ("outcome", .string(kind.rawValue)), ("duration_ms", .int(durationMs)),
+        ("effective_frames", .int(effectiveFrames)), ("size_bytes", .int(sizeBytes)),
+        ("pause_count", .int(Int64(pauseCount))), ("missing_ms", .int(missingMs)),
+      ]
+    if let startedMs { fields.append(("started_at", .string(Stamp.rfc3339(startedMs)))) }
+    if let context { fields.append(("context", context)) }
+    if let fault { fields.append(("message", .string(fault))) }
+    return .object(fields)
+  }
+}
+
+/// The takes of a folder, without decoding or sealing anything.
+public enum TakeList {
+  public static func list(_ folder: Path) throws(RecorderFailure) -> [ListedTake] {
+    let entries: [TakeEntry]
+    do throws(DiskError) { entries = try TakesFolder.list(folder) } catch {
+      let code: Int32 = error.errno.code == Errno.notFound ? 66 : error.errno.isPermission ? 77 : 74
+      throw RecorderFailure(
+        code: code, kind: code == 66 ? "no_input" : code == 77 ? "permission" : "io", path: folder,
+        message: "\(folder.display): \(error.errno.text)")
+    }
+    return entries.map(read)
+  }
+
+  private static func read(_ entry: TakeEntry) -> ListedTake {
+    var take = ListedTake(
+      path: entry.path, kind: .foreign, effectiveFrames: 0, sizeBytes: entry.size, pauseCount: 0,
+      startedMs: nil,
+      missingMs: 0, context: nil, fault: nil)
+    func tell(_ story: TakeStory) {
+      take.pauseCount = story.pauses.count
+      take.startedMs = story.startedMs
+      take.context = story.description?.contextJSON
+      take.missingMs = Manifest.missingMs(
+        frames: take.effectiveFrames, minValidMs: story.description?.minValidMs ?? 0)
+    }
+    switch entry.kind {
+    case .sealed:
+      let manifest = entry.folder.appending(entry.name.manifest)
+      if let bytes = try? readFile(manifest, limit: Manifest.largest + 1), let known = try? Manifest(bytes) {
+        take.kind = known.outcome == .recovered ? .recovered : .complete
+        take.effectiveFrames = known.effectiveFrames
+        tell(known.story)
+        return take
+      }
+      do throws(SourceError) {
+        let file = try ByteFile.open(entry.path)
+        do throws(OpusFileError) {
+          take.effectiveFrames = try opusFileFacts(read: file.oggBytes).frames
+        } catch {
+          take.kind = .unreadable
+          take.fault = Inspector.failure(error, shown: entry.name.audio).message
+        }
+      } catch {
+        take.kind = .unreadable
+        take.fault = Failures.source(error, path: entry.name.audio).message
+      }
+    case .partial(let recording):
+      take.kind = recording ? .recording : .unfinished
+      do throws(DiskError) {
+        let contents = try PartialContents(folder: entry.folder, name: entry.name)
+        let audio = entry.folder.appending(entry.name.partial).appending(TakeName.Inside.audio)
+        if let file = try? ByteFile.open(audio),
+          let whole = try? PartialAudio(audio: file.oggBytes, contents: contents)
+        {
+          take.effectiveFrames = whole.frames
+        }
+        tell(TakeStory(contents.ledger.records, clampedTo: take.effectiveFrames))
+      } catch {
+        take.kind = .unreadable
+        take.fault = error.text
+      }
+    }
+    return take
+  }
+}

@@ -1,0 +1,84 @@
+import Capture
+import Encoding
+import Platform
+import Session
+import Store
+
+/// One thing `verify` looked at.
+public struct Check: Sendable, Equatable {
+  public var name: String
+  /// What is wrong; nil where nothing is.
+  public var fault: String?
+}
+
+/// What `verify` says of a take.
+public struct VerifyReport: Sendable {
+  public var path: Path
+  public var checks: [Check]
+  public var effectiveFrames: Int64
+  public var isSound: Bool { checks.allSatisfy { $0.fault == nil } }
+
+  public var json: JSON {
+    .object(
+      path.fields + [
+        ("ok", .bool(isSound)), ("effective_frames", .int(effectiveFrames)),
+        ("duration_ms", .int(milliseconds(frames: effectiveFrames))),
+        (
+          "checks",
+          .array(
+            checks.map { check in
+              .object(
+                [("check", .string(check.name)), ("ok", .bool(check.fault == nil))]
+                  + (check.fault.map { [("message", .string($0))] } ?? []))
+            })
+        ),
+      ])
+  }
+}
+
+/// Holds a sealed take against its manifest: every page, the checksum, the decoded length, the ledger.
+public enum Verifier {
+  public static func verify(_ path: Path) throws(RecorderFailure) -> VerifyReport {
+    if Inspector.partialName(path) != nil {
+      throw RecorderFailure(
+        code: 65, kind: "unfinished", path: path,
+        message: "\(path.display) is an unfinished take: it can be verified once it is sealed")
+    }
+    let report = try Inspector.inspect(path)
+    let name = path.parent.appending(TakeName(audio: path.name).manifest)
+    let pages = report.problems.filter {
+      !["manifest", "checksum", "length", "not_finite", "over_full_scale"].contains($0.kind)
+    }
+    var checks = [Check(name: "pages", fault: pages.first?.message)]
+    var manifest: Manifest?
+    var fault: String?
+    do throws(DiskError) {
+      let bytes = try readFile(name, limit: Manifest.largest + 1)
+      do throws(ManifestError) { manifest = try Manifest(bytes) } catch { fault = error.message }
+    } catch { fault = "\(name.name.display): \(error.errno.text)" }
+    checks.append(Check(name: "manifest", fault: fault))
+    if let manifest {
+      let holds = manifest.sha256 == report.sha256 && manifest.sizeBytes == report.sizeBytes
+      checks += [
+        Check(name: "checksum", fault: holds ? nil : "the file's SHA-256 or size isn't the manifest's"),
+        Check(
+          name: "length",
+          fault: manifest.effectiveFrames == report.frames
+            ? nil : "it decodes to \(report.frames) frames, the manifest says \(manifest.effectiveFrames)"),
+        Check(name: "ledger", fault: ledgerFault(manifest)),
+      ]
+    }
+    return VerifyReport(path: path, checks: checks, effectiveFrames: report.effectiveFrames)
+  }
+
+  private static func ledgerFault(_ manifest: Manifest) -> String? {
+    let story = manifest.story
+    if story.startedMs == nil { return "the ledger has no start" }
+    if manifest.outcome == .complete, story.endedBy == nil { return "the ledger has no stop" }
+    if manifest.outcome == .complete, story.endedBy != .disk, story.levels.frames != manifest.effectiveFrames
+    {
+      return "the ledger counts \(story.levels.frames) frames, the manifest \(manifest.effectiveFrames)"
+    }
+    return nil
+  }
+}

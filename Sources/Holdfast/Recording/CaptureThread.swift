@@ -1,0 +1,71 @@
+import Capture
+import Platform
+import Signal
+import Synchronization
+
+/// Moves frames from the source into the ring, until the source ends, fails, or is told to stop.
+///
+/// Nothing else happens on this thread: no lock, no file of ours, no log.
+final class CaptureThread: @unchecked Sendable {
+  private let source: any Source  // only this thread touches it once it runs
+  private let ring: FrameRing
+  private let live: Bool
+  private let stopAsked = Atomic<Bool>(false)
+  private let waitsForSpace = Atomic<Bool>(false)
+  private let space = CountingSemaphore()
+  let filled: CountingSemaphore
+  private let endBox = Mutex(End())
+
+  /// Frames a read asks for at most.
+  private let chunk: Int
+
+  init(source: any Source, ring: FrameRing, filled: CountingSemaphore, live: Bool) {
+    self.source = source
+    self.ring = ring
+    self.filled = filled
+    self.live = live
+    chunk = live ? max(1, ring.format.rate / 100) : max(1, ring.capacity / 4)
+  }
+
+  /// What the source was found to be.
+  struct End: Sendable {
+    /// Why it ended early; nil for a clean end or a stop.
+    var failure: SourceError?
+    var problems: [SourceProblem] = []
+    var damage: String?
+  }
+  /// Complete once the ring is closed.
+  var end: End { endBox.withLock { $0 } }
+
+  /// Ends the capture after the read that is under way. Any thread.
+  func stop() {
+    stopAsked.store(true, ordering: .releasing)
+    source.interrupt()
+    wakeForSpace()
+  }
+  /// The signal thread has made room. It calls this after each stretch it read.
+  func wakeForSpace() { if waitsForSpace.exchange(false, ordering: .acquiringAndReleasing) { space.post() } }
+
+  func run() {
+    while !stopAsked.load(ordering: .acquiring) {
+      if ring.free == 0 {
+        waitsForSpace.store(true, ordering: .sequentiallyConsistent)
+        if ring.free == 0, !stopAsked.load(ordering: .acquiring) { space.wait() }
+        continue
+      }
+      do throws(SourceError) {
+        let n = try ring.write(atMost: chunk) { span throws(SourceError) in try source.read(into: &span) }
+        if n == 0 { break }
+      } catch {
+        endBox.withLock { $0.failure = error }
+        break
+      }
+      // A file's frames are handed over half a ring at a time: fewer wake-ups for the same work.
+      if live || ring.free < ring.capacity / 2 { filled.post() }
+    }
+    let (problems, damage) = (source.problems, source.damage)
+    endBox.withLock { ($0.problems, $0.damage) = (problems, damage) }
+    ring.close()
+    filled.post()
+  }
+}

@@ -1,0 +1,140 @@
+import Capture
+import Glibc
+import Platform
+import Signal
+import Store
+
+/// Turns each module's errors into the line a person reads and the code a program gets.
+enum Failures {
+  static func disk(_ error: DiskError, at path: Path, doing what: String) -> RecorderFailure {
+    let denied = error.errno.code == EACCES || error.errno.code == EPERM
+    return RecorderFailure(
+      code: denied ? 77 : error.errno.isDiskFull ? 74 : 73, kind: denied ? "permission" : "cannot_create",
+      path: path,
+      message: "\(what) \(path.display): \(error.errno.text)")
+  }
+
+  static func output(_ error: OutputError, path: Path) -> RecorderFailure {
+    func refuse(_ code: Int32, _ kind: String, _ text: String) -> RecorderFailure {
+      RecorderFailure(code: code, kind: kind, path: path, message: text)
+    }
+    let shown = path.display
+    switch error {
+    case .notOpus: return refuse(64, "usage", "-o \(shown): the name must end in .opus")
+    case .nameTooLong(let bytes):
+      return refuse(
+        73, "name_too_long", "\(shown): the name has \(bytes) bytes, \(TakeName.longest) is the most")
+    case .noFolder(let error):
+      return RecorderFailure(
+        code: error.errno.code == EACCES ? 77 : 73, kind: "no_folder", path: path,
+        message: "can't open the folder \(path.parent.display): \(error.errno.text)")
+    case .wrongKind(let kind):
+      let what =
+        switch kind {
+        case .folder: "a folder"
+        case .symlink: "a symbolic link"
+        case .other: "a device, FIFO or socket"
+        case .file: "a file"
+        }
+      return refuse(73, "not_a_file", "\(shown): \(what) stands there; choose another name")
+    case .exists:
+      return refuse(73, "exists", "\(shown) exists; choose another name, or --force to replace it")
+    case .recording:
+      return refuse(75, "busy", "\(shown) is being recorded by another process; choose another name")
+    case .unfinished:
+      return refuse(
+        73, "unfinished",
+        "an unfinished take of that name is there: `holdfast recover \(shown)` seals it, "
+          + "`holdfast record --continue \(shown)` goes on with it")
+    case .tooLittleSpace(let free, let needed):
+      return refuse(
+        74, "disk_full",
+        "\(path.parent.display): \(free / 1024) KiB are free, and 30 s of recording need \((needed + 1023) / 1024) KiB; "
+          + "make room or choose another folder with -o")
+    case .disk(let error): return disk(error, at: path, doing: "can't create")
+    }
+  }
+
+  static func conform(_ error: ConformError) -> RecorderFailure {
+    switch error {
+    case .rate(let rate):
+      RecorderFailure(
+        code: 65, kind: "unreadable",
+        message: "a rate of \(rate) Hz can't be converted to 48 000 Hz: 188 to 12 288 000 Hz can")
+    case .channel(let number, let count):
+      RecorderFailure(
+        code: 64, kind: "usage",
+        message: "--channel \(number): the source has \(count) channel\(count == 1 ? "" : "s")")
+    case .resampler(let code):
+      RecorderFailure(code: 74, kind: "resampler", message: "libsamplerate failed to start (code \(code))")
+    }
+  }
+
+  /// A source that can't be opened.
+  static func source(_ error: SourceError, path: Path) -> RecorderFailure {
+    let shown = path.display
+    func make(_ code: Int32, _ kind: String, _ text: String) -> RecorderFailure {
+      RecorderFailure(code: code, kind: kind, path: path, message: text)
+    }
+    switch error {
+    case .notFound: return make(66, "no_input", "\(shown): no such file")
+    case .permission: return make(77, "permission", "\(shown): permission to read it is denied")
+    case .notAFile(let what): return make(66, "no_input", "\(shown) is \(what), not an audio file")
+    case .io(let code): return make(74, "io", "\(shown): \(Errno(code).text)")
+    case .unreadable(let why): return make(65, "unreadable", "\(shown): \(why)")
+    case .wrongKind(let why): return make(64, "usage", "\(shown): \(why)")
+    case .read(let why): return make(65, "damaged", "\(shown): \(why)")
+    }
+  }
+
+  /// A source that failed in the middle: the take holds what came before.
+  static func midway(_ error: SourceError, _ take: SealedTake) -> RecorderFailure {
+    var failure = source(error, path: take.path)
+    let why =
+      switch error {
+      case .read(let why), .unreadable(let why), .wrongKind(let why): why
+      default: "the source failed"
+      }
+    if case .wrongKind = error {
+      failure.code = 64
+    } else {
+      failure.kind = "damaged"
+    }
+    failure.message = "the input ended early: \(why); \(take.path.display) holds what came before"
+    return failure
+  }
+
+  /// A source with holes: the take has silence there.
+  static func damaged(_ damage: String, _ take: SealedTake) -> RecorderFailure {
+    RecorderFailure(
+      code: 65, kind: "damaged", path: take.path,
+      message:
+        "the input is damaged: \(damage); \(take.path.display) holds the rest, with silence in its place")
+  }
+
+  static func seal(_ error: SealError) -> RecorderFailure {
+    let where_ =
+      error.committed
+      ? "the take is sealed as \(error.kept.display), but not everything around it is done"
+      : "the partial take stays: \(error.kept.display)"
+    return RecorderFailure(
+      code: 74, kind: "seal_failed", path: error.kept,
+      message:
+        "sealing failed at step \(error.step.rawValue): \(error.cause.errno.text) (\(error.cause.call)); \(where_)"
+    )
+  }
+
+  static func lastPage(_ error: DiskError, partial: Path) -> RecorderFailure {
+    RecorderFailure(
+      code: 74, kind: "seal_failed", path: partial,
+      message: "sealing failed at step last_page: \(error.text); the partial take stays: \(partial.display)")
+  }
+
+  static func lostTail(_ error: DiskError, _ take: SealedTake, captured: Int64) -> RecorderFailure {
+    let lost = milliseconds(frames: captured - take.effectiveFrames)
+    return RecorderFailure(
+      code: 74, kind: error.errno.isDiskFull ? "disk_full" : "disk_error", path: take.path,
+      message: "\(error.errno.text) (\(error.call)): the take is sealed from what is on the disk, "
+        + "the last \(lost) ms couldn't be stored; make room before the next one")
+  }
+}

@@ -1,0 +1,138 @@
+import Encoding
+import Platform
+import Session
+import Signal
+
+/// What stands in `NAME.take.json`: the take's story out of the ledger, its levels, size and checksum.
+public struct Manifest: Sendable {
+  public static let format = "holdfast-take"
+  public static let version: Int64 = 1
+  /// Manifests larger than this are refused.
+  public static let largest = 16 << 20
+
+  public var outcome: Outcome
+  public var effectiveFrames: Int64
+  public var sizeBytes: Int64
+  public var sha256: String
+  public var story: TakeStory
+  public var noiseFloorDb: Double
+  public var bars: [Double]
+  /// The embedded ledger's bytes.
+  public var ledger: [UInt8]
+
+  public init(
+    outcome: Outcome, effectiveFrames: Int64, sizeBytes: Int64, sha256: String, story: TakeStory,
+    noiseFloorDb: Double, bars: [Double], ledger: [UInt8]
+  ) {
+    self.outcome = outcome
+    self.effectiveFrames = effectiveFrames
+    self.sizeBytes = sizeBytes
+    self.sha256 = sha256
+    self.story = story
+    self.noiseFloorDb = noiseFloorDb
+    self.bars = bars
+    self.ledger = ledger
+  }
+
+  public var durationMs: Int64 { milliseconds(frames: effectiveFrames) }
+  /// What is missing to the shortest valid take, in milliseconds rounded up.
+  public var missingMs: Int64 {
+    Self.missingMs(frames: effectiveFrames, minValidMs: story.description?.minValidMs ?? 0)
+  }
+  static func missingMs(frames: Int64, minValidMs: Int64) -> Int64 {
+    let perMs = Int64(takeRate / 1000)
+    let (needed, overflow) = minValidMs.multipliedReportingOverflow(by: perMs)
+    let missing = (overflow ? Int64.max : needed) - frames
+    return missing > 0 ? (missing - 1) / perMs + 1 : 0
+  }
+
+  public var levels: LevelTotals {
+    var totals = LevelTotals()
+    totals.frames = story.levels.frames
+    totals.sum = story.levels.sum
+    totals.sumOfSquares = story.levels.sumOfSquares
+    totals.peak = story.levels.peak
+    return totals
+  }
+
+  /// The file's text.
+  public var text: String {
+    let description = story.description
+    var fields: [(String, JSON)] = [
+      ("format", .string(Self.format)), ("version", .int(Self.version)),
+      ("take_id", .string(description?.takeID ?? "")),
+    ]
+    if let context = description?.contextJSON { fields.append(("context", context)) }
+    if let started = story.startedMs { fields.append(("started_at", .string(Stamp.rfc3339(started)))) }
+    if let ended = story.endedMs { fields.append(("ended_at", .string(Stamp.rfc3339(ended)))) }
+    fields += [
+      ("outcome", .string(outcome.rawValue)), ("ended_by", .string(story.endedBy?.rawValue ?? "")),
+      ("too_short", .bool(missingMs > 0)), ("missing_ms", .int(missingMs)), ("duration_ms", .int(durationMs)),
+      ("effective_frames", .int(effectiveFrames)), ("content_type", .string(SealedTake.contentType)),
+      ("size_bytes", .int(sizeBytes)), ("sha256", .string(sha256)),
+    ]
+    fields += storyFields
+    fields += [
+      ("levels", .object(levelFields)), ("bars", .array(bars.map { .rounded($0, 4) })),
+      ("bitrate", .int(Int64(description?.bitrate ?? 0))),
+      ("complexity", .int(Int64(description?.complexity ?? 0))),
+      ("pre_skip", .int(Int64(description?.preSkip ?? 0))), ("encoder", .string(description?.encoder ?? "")),
+      ("source", .string(description?.source ?? "")), ("channel", .string(description?.channel ?? "")),
+      ("ledger", .string(Base64.encode(ledger))),
+    ]
+    return JSON.object(fields).pretty
+  }
+
+  /// What the story gives to manifest and `inspect` alike.
+  public var storyFields: [(String, JSON)] { Self.storyFields(story) }
+  static func storyFields(_ story: TakeStory) -> [(String, JSON)] {
+    func ms(_ frames: Int64) -> JSON { .int(milliseconds(frames: frames)) }
+    return [
+      ("pause_count", .int(Int64(story.pauses.count))),
+      (
+        "pauses",
+        .array(
+          story.pauses.map { pause in
+            .object([("at_ms", ms(pause.frame))] + (pause.lengthMs.map { [("length_ms", .int($0))] } ?? []))
+          })
+      ),
+      (
+        "gaps",
+        .array(
+          story.gaps.map {
+            .object([
+              ("at_ms", ms($0.frame)), ("length_ms", ms($0.gap.frames)), ("frames", .int($0.gap.frames)),
+              ("filled", .bool($0.gap.filled)), ("measured_by", .string($0.gap.measuredBy)),
+            ])
+          })
+      ),
+      (
+        "marks",
+        .array(
+          story.marks.map { mark in
+            .object([("at_ms", ms(mark.frame))] + (mark.label.map { [("label", .string($0))] } ?? []))
+          })
+      ),
+      (
+        "interruptions",
+        .array(
+          story.interruptions.map { i in
+            .object(
+              [("at_ms", ms(i.frame)), ("reason", .string(i.reason.rawValue))]
+                + (i.lengthMs.map { [("length_ms", .int($0))] } ?? []))
+          })
+      ),
+      ("gap_frames", .int(story.gapFrames)), ("device_rate", .int(Int64(story.description?.deviceRate ?? 0))),
+      ("parts", .int(Int64(max(1, story.parts)))),
+    ]
+  }
+
+  public var levelFields: [(String, JSON)] {
+    [
+      ("rms_db", .rounded(levels.rmsDb, 3)), ("peak_db", .rounded(levels.peakDb, 3)),
+      ("ac_rms_db", .rounded(levels.acRmsDb, 3)), ("dc_offset", .rounded(levels.mean, 6)),
+      ("noise_floor_db", .rounded(noiseFloorDb, 2)), ("clipped_runs", .int(story.levels.clippedRuns)),
+      ("over_samples", .int(story.levels.over)), ("not_finite_samples", .int(story.levels.notFinite)),
+    ]
+  }
+}

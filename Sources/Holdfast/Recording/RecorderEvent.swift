@@ -1,0 +1,106 @@
+import Platform
+import Session
+import Signal
+import Store
+
+/// A sealed take as it will stay.
+public struct SealedTake: Sendable, Equatable {
+  public var path: Path
+  public var effectiveFrames: Int64
+  public var sizeBytes: Int64
+  /// Lowercase hexadecimal.
+  public var sha256: String
+  public var pauseCount: Int
+  public var outcome: Outcome
+  public var endedBy: EndedBy
+  /// Milliseconds that are missing to `min_valid_ms`, rounded up to whole ones; 0 where the take is long enough.
+  public var missingMs: Int64
+  public var context: JSON?
+  /// What the samples of the source were found to be.
+  public var faults = SampleFaults()
+  /// Something a person should know though the take is safe.
+  public var warning: String?
+
+  public var durationMs: Int64 { milliseconds(frames: effectiveFrames) }
+  public var tooShort: Bool { missingMs > 0 }
+  public static let contentType = "audio/ogg; codecs=opus"
+
+  /// The fields of the contract, in its order.
+  public var fields: [(String, JSON)] {
+    path.fields + [
+      ("duration_ms", .int(durationMs)), ("effective_frames", .int(effectiveFrames)),
+      ("content_type", .string(Self.contentType)), ("size_bytes", .int(sizeBytes)),
+      ("sha256", .string(sha256)),
+      ("pause_count", .int(Int64(pauseCount))), ("outcome", .string(outcome.rawValue)),
+      ("too_short", .bool(tooShort)), ("missing_ms", .int(missingMs)),
+      ("ended_by", .string(endedBy.rawValue)),
+    ]
+  }
+}
+
+extension Path {
+  /// `path`, and `path_hex` where its bytes aren't UTF-8.
+  public var fields: [(String, JSON)] {
+    [("path", .string(text))] + (isUTF8 ? [] : [("path_hex", .string(hex))])
+  }
+}
+
+/// What a recorder reports. Times are effective time.
+public enum RecorderEvent: Sendable {
+  case state(TakeState, effectiveFrames: Int64)
+  case level(Level, bars: [Double])
+  case mark(effectiveFrames: Int64, label: String?)
+  case interrupted(InterruptionReason, effectiveFrames: Int64)
+  case discarded(Path)
+  case sealed(SealedTake)
+  case failed(RecorderFailure)
+
+  /// The contract's object; `context` comes with every one.
+  public func json(context: JSON?) -> JSON {
+    var fields: [(String, JSON)]
+    func ms(_ frames: Int64) -> JSON { .int(milliseconds(frames: frames)) }
+    switch self {
+    case .state(let state, let frames):
+      fields = [("event", .string("state")), ("state", .string(state.name)), ("effective_ms", ms(frames))]
+      if case .interrupted(let reason, _) = state { fields.append(("reason", .string(reason.rawValue))) }
+    case .level(let level, let bars):
+      fields = [
+        ("event", .string("level")), ("db", .rounded(level.rmsDb, 2)), ("peak_db", .rounded(level.peakDb, 2)),
+        ("effective_ms", ms(level.endFrame)), ("bars", .array(bars.map { .rounded($0, 3) })),
+      ]
+    case .mark(let frames, let label):
+      fields = [("event", .string("mark")), ("at_ms", ms(frames))]
+      if let label { fields.append(("label", .string(label))) }
+    case .interrupted(let reason, let frames):
+      fields = [
+        ("event", .string("interrupted")), ("reason", .string(reason.rawValue)), ("effective_ms", ms(frames)),
+      ]
+    case .discarded(let path): fields = [("event", .string("discarded"))] + path.fields
+    case .sealed(let take): fields = [("event", .string("sealed"))] + take.fields
+    case .failed(let failure):
+      fields =
+        [("event", .string("error")), ("code", .int(Int64(failure.code))), ("kind", .string(failure.kind))]
+        + (failure.path?.fields ?? []) + [("message", .string(failure.message))]
+    }
+    if let context { fields.append(("context", context)) }
+    return .object(fields)
+  }
+}
+
+/// A failure as the command and front ends tell it.
+public struct RecorderFailure: Error, Sendable, Equatable {
+  /// An exit code of the contract.
+  public var code: Int32
+  /// snake_case, for programs.
+  public var kind: String
+  public var path: Path?
+  /// One line: what failed, on what, why, and what to do.
+  public var message: String
+
+  public init(code: Int32, kind: String, path: Path? = nil, message: String) {
+    self.code = code
+    self.kind = kind
+    self.path = path
+    self.message = message
+  }
+}

@@ -1,0 +1,35 @@
+import Encoding
+import Platform
+import Session
+import Signal
+
+/// How a take is to be recorded.
+public struct RecordingSettings: Sendable {
+  /// `…/NAME.opus`; nil for a new name in the standard takes folder.
+  public var output: Path?
+  /// Where takes without `output` go.
+  public var takesFolder: Path?
+  public var force = false
+  /// Names the take; the same id, input and libraries give the same bytes. Nil for a random one.
+  public var takeID: String?
+  /// Opaque text of the front end, at most 4 096 bytes.
+  public var context: String?
+  /// Limits in milliseconds of effective time; 0 for none.
+  public var maxMs: Int64 = 0
+  public var minValidMs: Int64 = 0
+  public var encoder = EncoderSettings()
+  public var channel = ChannelChoice.channel(1)
+  public var quality = ResamplerQuality.medium
+  public var gaps = GapPolicy.fill
+  /// What the ledger calls the source: file, stdin, tone, alsa.
+  public var sourceKind = "file"
+  /// True for a source that delivers in real time: every packet is stored at once, and slow readers lose levels.
+  public var live = false
+  /// True where the reader of the events wants every level and the take can wait for it: never with a device.
+  public var keepsEveryLevel = false
+
+  public init() {}
+
+  /// The longest take id, in bytes of printable ASCII.
+  public static let longestTakeID = 128
+}

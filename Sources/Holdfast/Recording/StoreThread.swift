@@ -1,0 +1,113 @@
+import Encoding
+import Platform
+import Session
+import Store
+import Synchronization
+
+/// Everything between the packets and the disk: pages, digest, tails, ledger. One thread runs it.
+final class StoreThread: @unchecked Sendable {
+  private let queue: StoreQueue
+  private let partial: PartialTake
+  private let writer: OggOpusWriter
+  private let digest: Digest
+  private var tail: [UInt8] = []
+  private var ledger: [UInt8] = []
+  /// The ledger as it stands on the disk, without level summaries but the newest; the manifest embeds it.
+  private(set) var records: [LedgerRecord]
+  private(set) var failure: DiskError?
+  private let onFailure: @Sendable (DiskError) -> Void
+  /// Packets that the disk has, in pages or in the writer's hand for the last one.
+  private(set) var packets: Int64 = 0
+  private var tailCount: Int64 = 0
+
+  init(
+    queue: StoreQueue, partial: PartialTake, writer: OggOpusWriter, digest: Digest, begin: LedgerRecord,
+    onFailure: @escaping @Sendable (DiskError) -> Void
+  ) {
+    self.queue = queue
+    self.partial = partial
+    self.writer = writer
+    self.digest = digest
+    self.onFailure = onFailure
+    records = [begin]
+  }
+
+  /// Runs until the queue has ended. After a failure it takes what comes and keeps only the events of the ledger.
+  func run() {
+    var entries: [UInt8] = []
+    while queue.take(into: &entries) {
+      do throws(DiskError) {
+        try store(entries)
+      } catch {
+        if failure == nil { onFailure(error) }
+        failure = failure ?? error
+      }
+    }
+  }
+
+  private func store(_ entries: [UInt8]) throws(DiskError) {
+    tail.removeAll(keepingCapacity: true)
+    ledger.removeAll(keepingCapacity: true)
+    var at = 0
+    while at < entries.count {
+      let size = Int(entries[at + 1]) | Int(entries[at + 2]) << 8
+      let payload = (at + 3)..<(at + 3 + size)
+      if entries[at] == StoreQueue.Entry.packet.rawValue {
+        if failure == nil { try add(entries, payload) }
+      } else {
+        keep(entries[payload])
+        ledger += entries[payload]
+      }
+      at = payload.upperBound
+    }
+    guard failure == nil else { return }
+    let (tail, ledger) = (tail, ledger)
+    if !tail.isEmpty { try partial.append(tail: tail.span) }
+    if !ledger.isEmpty { try partial.append(ledger: ledger.span) }
+  }
+
+  private func add(_ entries: [UInt8], _ payload: Range<Int>) throws(DiskError) {
+    let page = writer.add(entries.span.extracting(payload))
+    if let page {
+      try partial.append(page: page.span)
+      digest.update(page.span)
+      tail.removeAll(keepingCapacity: true)  // those packets are in the page now
+    }
+    Tail.append(packet: entries[payload], index: packets, to: &tail)
+    packets += 1
+  }
+
+  private func keep(_ bytes: ArraySlice<UInt8>) {
+    guard let record = LedgerContents(Ledger.header + bytes).records.first else { return }
+    if case .levels = record.event, let last = records.last, case .levels = last.event {
+      records.removeLast()
+    }
+    records.append(record)
+  }
+
+  /// Writes the last page and tells the finished file's size and digest.
+  func finish(granule: Int64) throws(DiskError) -> (size: Int64, sha256: String) {
+    let page = writer.finish(granule: granule)
+    try partial.withReserve { () throws(DiskError) in try partial.append(page: page.span) }
+    digest.update(page.span)
+    return (partial.audioSize, Digest.hex(digest.value()))
+  }
+}
+
+/// Syncs the partial take every 500 ms, on a thread of its own: a sync can take as long as the disk likes.
+final class SyncThread: Sendable {
+  static let interval: Int64 = 500_000_000
+  private let partial: PartialTake
+  private let stopped = CountingSemaphore()
+
+  init(partial: PartialTake) { self.partial = partial }
+  func stop() { stopped.post() }
+
+  func run() {
+    var due = MonotonicTime.now.advanced(by: Self.interval)
+    while !stopped.wait(until: due) {
+      try? partial.sync()  // an error of a sync comes back at the seal, which doesn't go on without one
+      due = max(due, .now).advanced(by: Self.interval)
+    }
+  }
+}

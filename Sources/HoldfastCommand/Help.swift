@@ -1,0 +1,67 @@
+import Holdfast
+
+/// Help, all from the one option table that parses.
+enum Help {
+  static var version: String {
+    (["holdfast \(HoldfastVersion.number)"] + HoldfastVersion.libraries.map { "  \($0)" }).joined(
+      separator: "\n")
+  }
+
+  static var overview: String {
+    var lines = ["usage: holdfast COMMAND [OPTION…]", ""]
+    for command in CommandName.allCases {
+      lines.append("  " + pad("\(command.rawValue) \(command.arguments)", 28) + command.summary)
+    }
+    lines += ["", "`holdfast help COMMAND` explains one, `holdfast --version` names the libraries."]
+    return lines.joined(separator: "\n")
+  }
+
+  static func text(_ command: CommandName) -> String {
+    var lines = [
+      "usage: holdfast \(command.rawValue) \(command.arguments) [OPTION…]", "", "\(command.summary).", "",
+    ]
+    for option in Option.table where option.commands.contains(command) {
+      let names = [option.short, option.long].compactMap { $0 }.joined(separator: ", ")
+      lines.append("  " + pad(names + (option.value.map { " \($0)" } ?? ""), 28) + option.help)
+    }
+    lines += examples(command)
+    return lines.joined(separator: "\n")
+  }
+
+  private static func examples(_ command: CommandName) -> [String] {
+    switch command {
+    case .record:
+      [
+        "", "examples:", "  holdfast record --input file:talk.wav -o talk.opus",
+        "  arecord -f S16_LE -r 48000 -c 1 -t raw | holdfast record --input - -o talk.opus",
+        "  holdfast record --input file:talk.wav --realtime --max-ms 90000 --json", "",
+        "While it records: space pauses and resumes, m marks, enter or q stops, x twice discards.",
+        "SIGINT, SIGTERM, SIGQUIT and SIGHUP stop; SIGUSR1 toggles pause, SIGUSR2 marks.",
+        "Exit codes: 0 done, 64 usage, 65 damaged input, 66 no input, 69 no device, 73 can't create, 74 I/O, 75 busy, 77 permission.",
+      ]
+    case .inspect:
+      ["", "examples:", "  holdfast inspect talk.opus", "  holdfast inspect --json *.wav | jq .duration_ms"]
+    case .verify: ["", "example:", "  holdfast verify takes/*.opus"]
+    case .list: ["", "Without DIR: the takes folder, $XDG_DATA_HOME/holdfast/takes."]
+    case .help: []
+    }
+  }
+
+  static func run(_ arguments: Arguments, _ output: Output) throws(UsageError) -> Int32 {
+    guard let topic = arguments.operands.first else {
+      output.line(overview)
+      return 0
+    }
+    guard let command = CommandName(rawValue: topic.text) else {
+      let near = nearest(topic.text, CommandName.allCases.map(\.rawValue))
+      throw UsageError("no command \(topic.display)\(near.map { "; did you mean \($0)?" } ?? "")")
+    }
+    output.line(text(command))
+    return 0
+  }
+}
+
+/// Fills up with blanks to a column; one blank at least.
+func pad(_ text: String, _ column: Int) -> String {
+  text + String(repeating: " ", count: max(1, column - text.count))
+}

@@ -1,0 +1,270 @@
+import CPlatform
+import Glibc
+import Holdfast
+import Platform
+import Synchronization
+
+/// `holdfast record`.
+struct RecordCommand {
+  private let settings: RecordingSettings
+  private let input: InputSpec
+  private let inputOptions: InputOptions
+  private let json: Bool
+  private let ui: Bool
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    guard arguments.operands.isEmpty else {
+      throw UsageError(
+        "record takes no operand (\(arguments.operands[0].display)); name the take with -o, the source with --input"
+      )
+    }
+    let spec = arguments.values["--input"]
+    do throws(RecorderFailure) { input = try InputSpec(spec) } catch { throw UsageError(error.message) }
+    var options = InputOptions()
+    options.paced = arguments.has("--realtime")
+    options.blockFrames = try arguments.number("--block-frames", 1...1_000_000).map { Int($0) }
+    let raw = ["--format", "--rate", "--channels"].first { arguments.has($0) }
+    if let raw, input != .standardInput { throw UsageError("\(raw) is for raw samples: --input -") }
+    options.raw.sample =
+      try arguments.choice(
+        "--format",
+        [
+          ("s16le", .s16), ("u8", .u8), ("s24le", .s24Packed), ("s24_32le", .s24In32), ("s32le", .s32),
+          ("f32le", .float32),
+        ]) ?? .s16
+    options.raw.rate = Int(try arguments.number("--rate", 188...12_288_000) ?? 48_000)
+    options.raw.channels = Int(try arguments.number("--channels", 1...256) ?? 1)
+    inputOptions = options
+
+    var settings = RecordingSettings()
+    settings.output = arguments.values["--output"]
+    settings.takesFolder = TakesFolderPath.standard(environment)
+    settings.force = arguments.has("--force")
+    settings.maxMs = try arguments.number("--max-ms", 0...Int64.max / 48) ?? 0
+    settings.minValidMs = try arguments.number("--min-valid-ms", 0...Int64.max / 48) ?? 0
+    let bitrates = RecordingSettings.bitrates
+    settings.encoder.bitrate = Int(
+      try arguments.number("--bitrate", Int64(bitrates.lowerBound)...Int64(bitrates.upperBound)) ?? 32_000)
+    settings.encoder.complexity = Int(try arguments.number("--complexity", 0...10) ?? 10)
+    settings.quality =
+      try arguments.choice("--resampler", [("fastest", .fastest), ("medium", .medium), ("best", .best)])
+      ?? .medium
+    settings.gaps = try arguments.choice("--gaps", [("fill", .fill), ("close", .close)]) ?? .fill
+    _ = try arguments.number("--wait-device", 0...86_400)
+    if let channel = arguments.text("--channel"), channel != "mix" {
+      settings.channel = .channel(Int(try arguments.number("--channel", 1...65_535) ?? 1))
+    } else if arguments.has("--channel") {
+      settings.channel = .mix
+    }
+    settings.takeID = try Self.takeID(arguments)
+    settings.context = try Self.context(arguments)
+    settings.sourceKind = input.kind
+    settings.live = input.isLive(options)
+    settings.keepsEveryLevel = !settings.live
+    self.settings = settings
+    json = arguments.has("--json")
+    ui = !arguments.has("--no-ui") && !arguments.has("--json") && isatty(2) == 1
+  }
+
+  private static func takeID(_ arguments: Arguments) throws(UsageError) -> String? {
+    guard let id = arguments.values["--take-id"] else { return nil }
+    guard (1...RecordingSettings.longestTakeID).contains(id.bytes.count),
+      id.bytes.allSatisfy({ (0x21...0x7E).contains($0) })
+    else {
+      throw UsageError(
+        "--take-id \(id.display): 1 to \(RecordingSettings.longestTakeID) printable ASCII characters without blanks"
+      )
+    }
+    return id.text
+  }
+
+  /// `{"session":ID,"round":N}` out of the two options.
+  private static func context(_ arguments: Arguments) throws(UsageError) -> String? {
+    var fields: [(String, JSON)] = []
+    if let session = arguments.values["--session"] {
+      guard session.isUTF8, !session.bytes.isEmpty else {
+        throw UsageError("--session \(session.display): some UTF-8 text is needed")
+      }
+      fields.append(("session", .string(session.text)))
+    }
+    if let round = try arguments.number("--round", 0...Int64.max) { fields.append(("round", .int(round))) }
+    guard !fields.isEmpty else { return nil }
+    let text = JSON.object(fields).line
+    guard text.utf8.count <= TakeDescription.largestContext else {
+      throw UsageError("--session is too long: the context may have \(TakeDescription.largestContext) bytes")
+    }
+    return text
+  }
+
+  /// - Returns: the exit code.
+  func run(_ output: Output) -> Int32 {
+    let watcher = SignalWatcher()
+    let recorder = Recorder(settings: settings)
+    let control = Control(recorder: recorder)
+    do throws(Errno) {
+      try watcher.start(
+        stop: { control.stop(.signal) }, toggle: { control.toggle() }, mark: { control.mark() })
+    } catch {
+      return Main.report(
+        RecorderFailure(code: 74, kind: "thread", message: "can't start a thread: \(error.text)"), json: json,
+        output)
+    }
+    do throws(RecorderFailure) {
+      try recorder.start(source: try input.open(inputOptions))
+    } catch {
+      // The events of a start that failed hold nothing that the error doesn't say.
+      return Main.report(error, json: json, output)
+    }
+    control.begin()
+    let keys = ui && input != .standardInput ? Keys { control.press($0) } : nil
+    let code = follow(recorder, output)
+    keys?.restore()
+    return code
+  }
+
+  /// Prints events until there are no more.
+  private func follow(_ recorder: Recorder, _ output: Output) -> Int32 {
+    var code: Int32 = 0
+    var told = ""
+    var line = LiveLine(active: ui)
+    let context = settings.context.map { TakeDescription.contextJSON($0) }
+    while true {
+      let events = recorder.events.next()
+      if events.isEmpty { break }
+      for event in events {
+        if json { output.json(event.json(context: context)) }
+        line.show(event)
+        switch event {
+        case .failed(let failure):
+          line.clear()
+          Output.error(failure.message)
+          told += failure.message
+          code = max(code, failure.code)
+        case .sealed(let take):
+          line.clear()
+          if !json { Self.print(take, output) }
+          if let warning = take.warning { Output.error(warning) }
+          if take.faults.notFinite > 0 {
+            Output.note("note: \(take.faults.notFinite) samples were NaN or infinite and count as 0")
+          }
+          if take.faults.over > 0 {
+            Output.note("note: \(take.faults.over) samples lay beyond full scale and were clipped")
+          }
+        case .discarded(let path):
+          line.clear()
+          if !json { output.line("discarded: it is in the trash, \(path.display)") }
+        case .interrupted(let reason, _):
+          line.clear()
+          Output.note("interrupted: \(reason.rawValue)")
+        case .state, .level, .mark: break
+        }
+      }
+      output.flush()
+    }
+    line.clear()
+    for problem in recorder.sourceProblems where !told.contains(problem.message) {
+      Output.note("note: \(problem.message)")
+    }
+    return code
+  }
+
+  private static func print(_ take: SealedTake, _ output: Output) {
+    let pauses = take.pauseCount == 1 ? "1 pause" : "\(take.pauseCount) pauses"
+    output.line(
+      "sealed \(take.path.display): \(clockText(take.durationMs)) (\(take.durationMs) ms), \(pauses), "
+        + "\(take.sizeBytes) bytes, sha256 \(take.sha256)")
+    if take.tooShort { output.line("too short: \((take.missingMs + 999) / 1000) more seconds were needed") }
+  }
+}
+
+/// What signals and keys do, also before the recorder runs: a stop that comes early is kept.
+final class Control: Sendable {
+  private let recorder: Recorder
+  private struct State {
+    var begun = false
+    var stop: EndedBy?
+  }
+  private let state = Mutex(State())
+
+  init(recorder: Recorder) { self.recorder = recorder }
+
+  func begin() {
+    let early = state.withLock {
+      $0.begun = true
+      return $0.stop
+    }
+    if let early { recorder.stop(early) }
+  }
+  func stop(_ by: EndedBy) {
+    let (now, again) = state.withLock { s -> (Bool, Bool) in
+      let again = s.stop != nil
+      s.stop = by
+      return (s.begun, again)
+    }
+    if now {
+      recorder.stop(by)
+    } else if again || !beganSoon() {
+      _exit(0)  // the source is still being opened: no take exists
+    }
+  }
+  /// Waits 1.5 s for a take that is just being made.
+  private func beganSoon() -> Bool {
+    for _ in 0..<30 {
+      usleep(50_000)
+      if state.withLock({ $0.begun }) { return true }
+    }
+    return false
+  }
+  func toggle() { recorder.togglePause() }
+  func mark() { _ = recorder.mark() }
+  func press(_ key: Keys.Key) {
+    switch key {
+    case .toggle: toggle()
+    case .mark: mark()
+    case .stop: stop(.user)
+    case .discard: _ = recorder.discard()
+    }
+  }
+}
+
+/// The line that a person watches on a terminal: state, time, level, waveform.
+struct LiveLine {
+  let active: Bool
+  private var state = "preparing"
+  private var shown = false
+  private var nextDue = MonotonicTime(nanoseconds: 0)
+
+  init(active: Bool) { self.active = active }
+
+  mutating func show(_ event: RecorderEvent) {
+    guard active else { return }
+    switch event {
+    case .state(let new, let frames):
+      state = new.name
+      draw("\(state)  \(clockText(milliseconds(frames: frames)))")
+    case .level(let level, let bars):
+      guard MonotonicTime.now >= nextDue else { return }
+      nextDue = .now.advanced(by: 100_000_000)
+      let time = clockText(milliseconds(frames: level.endFrame))
+      let width = terminalWidth(2)
+      let text = "\(state)  \(time)  \(fixed(level.rmsDb, 0)) dB  "
+      let room = max(0, min(LiveBars.count, width - text.count - 1))
+      draw(text + blocks(Array(bars.suffix(room))))
+    default: break
+    }
+  }
+  private mutating func draw(_ text: String) {
+    let plain = String(text.prefix(max(1, terminalWidth(2) - 1)))
+    Output.raw(environment("TERM")?.text == "dumb" ? "" : "\r\u{1B}[K" + plain)
+    shown = true
+  }
+  mutating func clear() {
+    guard active, shown else { return }
+    Output.raw(environment("TERM")?.text == "dumb" ? "" : "\r\u{1B}[K")
+    shown = false
+  }
+}
+func terminalWidth(_ descriptor: Int32) -> Int {
+  let width = Int(holdfast_terminal_width(descriptor))
+  return width > 0 ? width : 80
+}

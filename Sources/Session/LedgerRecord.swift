@@ -1,0 +1,274 @@
+/// When something happened, for stamps and for lengths of what isn't in the audio.
+public struct EventTime: Sendable, Equatable {
+  /// Wall clock, milliseconds since 1970 in UTC.
+  public var wallMs: Int64
+  /// CLOCK_BOOTTIME, nanoseconds.
+  public var bootNs: Int64
+
+  public init(wallMs: Int64, bootNs: Int64) {
+    self.wallMs = wallMs
+    self.bootNs = bootNs
+  }
+}
+
+/// Frames known lost.
+public struct Gap: Sendable, Equatable {
+  /// 48 kHz frames lost.
+  public var frames: Int64
+  /// True where silence stands for them in the take.
+  public var filled: Bool
+  public var measuredBy: String
+  public var uncertaintyFrames: Int64
+
+  public init(frames: Int64, filled: Bool, measuredBy: String, uncertaintyFrames: Int64) {
+    self.frames = frames
+    self.filled = filled
+    self.measuredBy = measuredBy
+    self.uncertaintyFrames = uncertaintyFrames
+  }
+}
+
+/// Everything measured up to an effective frame, and the overview bins finished since the summary before.
+public struct LevelSummary: Sendable, Equatable {
+  public var frames: Int64 = 0
+  public var sum = 0.0
+  public var sumOfSquares = 0.0
+  public var peak: Float = 0
+  /// Energy behind the last finished bin.
+  public var pendingEnergy = 0.0
+  public var notFinite: Int64 = 0
+  public var over: Int64 = 0
+  public var clippedRuns: Int64 = 0
+  /// In order, each at the size that bins had when it was finished.
+  public var bins: [Float] = []
+
+  public init() {}
+}
+
+public enum LedgerEvent: Sendable, Equatable {
+  case begin(TakeDescription)
+  case start(EventTime)
+  case pause(EventTime)
+  case resume(EventTime)
+  case gap(Gap)
+  case mark(label: String?)
+  case interruption(InterruptionReason, EventTime)
+  case continued(EventTime, deviceRate: Int, deviceChannels: Int)
+  case stop(EndedBy, EventTime, submit: Bool)
+  case levels(LevelSummary)
+  /// A kind this version doesn't know: kept as it is.
+  case unknown(kind: UInt8, payload: [UInt8])
+}
+
+/// One entry of the ledger: where in the capture and in the take, and what happened there.
+public struct LedgerRecord: Sendable, Equatable {
+  /// Device frames delivered since the take began.
+  public var captureFrame: Int64
+  /// 48 kHz frames in the take.
+  public var effectiveFrame: Int64
+  public var event: LedgerEvent
+
+  public init(captureFrame: Int64, effectiveFrame: Int64, event: LedgerEvent) {
+    self.captureFrame = captureFrame
+    self.effectiveFrame = effectiveFrame
+    self.event = event
+  }
+}
+
+/// The bytes of a ledger; `docs/ARCHITECTURE.md` draws them.
+public enum Ledger {
+  public static let magic = Array("HFledger".utf8)
+  public static let version: UInt32 = 1
+  public static let headerSize = 16
+  public static let recordHeaderSize = 24
+  public static let largestPayload = 65_535
+
+  public static var header: [UInt8] {
+    var bytes = magic
+    bytes.put(version)
+    bytes.put(crc32(bytes[...]))
+    return bytes
+  }
+
+  public static func encode(_ record: LedgerRecord) -> [UInt8] {
+    let (kind, payload) = body(record.event)
+    var bytes: [UInt8] = [0, 0, 0, 0]
+    bytes.put(UInt16(payload.count))
+    bytes += [kind, 0]
+    bytes.put(record.captureFrame)
+    bytes.put(record.effectiveFrame)
+    bytes += payload
+    let crc = crc32(bytes[4...])
+    for i in 0..<4 { bytes[i] = UInt8(truncatingIfNeeded: crc >> UInt32(8 * i)) }
+    return bytes
+  }
+
+  private static func body(_ event: LedgerEvent) -> (kind: UInt8, payload: [UInt8]) {
+    func text(_ fields: [(String, JSON)]) -> [UInt8] { Array(JSON.object(fields).line.utf8) }
+    func time(_ t: EventTime) -> [(String, JSON)] {
+      [("wall_ms", .int(t.wallMs)), ("boot_ns", .int(t.bootNs))]
+    }
+    switch event {
+    case .begin(let description): return (1, Array(description.json.line.utf8))
+    case .start(let t): return (2, text(time(t)))
+    case .pause(let t): return (3, text(time(t)))
+    case .resume(let t): return (4, text(time(t)))
+    case .gap(let gap):
+      return (
+        5,
+        text([
+          ("frames", .int(gap.frames)), ("filled", .bool(gap.filled)),
+          ("measured_by", .string(gap.measuredBy)),
+          ("uncertainty_frames", .int(gap.uncertaintyFrames)),
+        ])
+      )
+    case .mark(let label): return (6, text(label.map { [("label", .string($0))] } ?? []))
+    case .interruption(let reason, let t): return (7, text([("reason", .string(reason.rawValue))] + time(t)))
+    case .continued(let t, let rate, let channels):
+      return (
+        8, text(time(t) + [("device_rate", .int(Int64(rate))), ("device_channels", .int(Int64(channels)))])
+      )
+    case .stop(let by, let t, let submit):
+      return (9, text([("ended_by", .string(by.rawValue))] + time(t) + [("submit", .bool(submit))]))
+    case .levels(let summary): return (10, encode(summary))
+    case .unknown(let kind, let payload): return (kind, payload)
+    }
+  }
+
+  private static let summarySize = 60
+  private static func encode(_ summary: LevelSummary) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.put(summary.frames)
+    bytes.put(summary.sum)
+    bytes.put(summary.sumOfSquares)
+    bytes.put(summary.peak)
+    bytes.put(summary.pendingEnergy)
+    bytes.put(summary.notFinite)
+    bytes.put(summary.over)
+    bytes.put(summary.clippedRuns)
+    for bin in summary.bins.prefix((largestPayload - summarySize) / 4) { bytes.put(bin) }
+    return bytes
+  }
+  private static func decodeSummary(_ payload: [UInt8]) -> LevelSummary? {
+    guard payload.count >= summarySize, (payload.count - summarySize) % 4 == 0 else { return nil }
+    var summary = LevelSummary()
+    summary.frames = payload.get(0)
+    summary.sum = Double(bitPattern: payload.get(8))
+    summary.sumOfSquares = Double(bitPattern: payload.get(16))
+    summary.peak = Float(bitPattern: payload.get(24))
+    summary.pendingEnergy = Double(bitPattern: payload.get(28))
+    summary.notFinite = payload.get(36)
+    summary.over = payload.get(44)
+    summary.clippedRuns = payload.get(52)
+    guard summary.frames >= 0, summary.sum.isFinite, summary.sumOfSquares.isFinite, summary.sumOfSquares >= 0,
+      summary.peak.isFinite, summary.peak >= 0, summary.pendingEnergy.isFinite, summary.pendingEnergy >= 0
+    else { return nil }
+    for i in stride(from: summarySize, to: payload.count, by: 4) {
+      let bin = Float(bitPattern: payload.get(i))
+      guard bin.isFinite, bin >= 0 else { return nil }
+      summary.bins.append(bin)
+    }
+    return summary
+  }
+
+  static func event(kind: UInt8, payload: [UInt8]) -> LedgerEvent? {
+    let known: ClosedRange<UInt8> = 1...10
+    guard known.contains(kind) else { return .unknown(kind: kind, payload: payload) }
+    if kind == 10 { return decodeSummary(payload).map(LedgerEvent.levels) }
+    guard let json = try? JSON.read(payload) else { return nil }
+    var time: EventTime? {
+      guard let wall = json["wall_ms"]?.int, let boot = json["boot_ns"]?.int else { return nil }
+      return EventTime(wallMs: wall, bootNs: boot)
+    }
+    switch kind {
+    case 1: return TakeDescription(json).map(LedgerEvent.begin)
+    case 2: return time.map(LedgerEvent.start)
+    case 3: return time.map(LedgerEvent.pause)
+    case 4: return time.map(LedgerEvent.resume)
+    case 5:
+      guard let frames = json["frames"]?.int, frames >= 0, let filled = json["filled"]?.bool else {
+        return nil
+      }
+      return .gap(
+        Gap(
+          frames: frames, filled: filled, measuredBy: json["measured_by"]?.string ?? "",
+          uncertaintyFrames: json["uncertainty_frames"]?.int ?? 0))
+    case 6: return .mark(label: json["label"]?.string)
+    case 7:
+      guard let time, let reason = json["reason"]?.string.flatMap(InterruptionReason.init(rawValue:)) else {
+        return nil
+      }
+      return .interruption(reason, time)
+    case 8:
+      guard let time, let rate = json["device_rate"]?.int, (1...1_000_000_000).contains(rate),
+        let channels = json["device_channels"]?.int, (1...65_535).contains(channels)
+      else { return nil }
+      return .continued(time, deviceRate: Int(rate), deviceChannels: Int(channels))
+    case 9:
+      guard let time, let by = json["ended_by"]?.string.flatMap(EndedBy.init(rawValue:)) else { return nil }
+      return .stop(by, time, submit: json["submit"]?.bool ?? false)
+    default: return nil
+    }
+  }
+}
+
+/// What a ledger's bytes hold.
+public struct LedgerContents: Sendable, Equatable {
+  public enum Fault: Sendable, Equatable {
+    case empty
+    case notALedger
+    case newerVersion(UInt32)
+    /// The bytes from `offset` on are no whole record: a torn tail, or damage.
+    case torn(offset: Int, bytes: Int)
+  }
+  public var records: [LedgerRecord] = []
+  public var fault: Fault?
+
+  /// Reads as far as whole, checksummed records go. Pure; hostile bytes cost no more than their length.
+  ///
+  /// Frame counts never fall from one record to the next and are not negative: a record that breaks this ends it.
+  public init(_ bytes: [UInt8]) {
+    guard !bytes.isEmpty else {
+      fault = .empty
+      return
+    }
+    guard bytes.count >= Ledger.headerSize, bytes.starts(with: Ledger.magic),
+      bytes.get(12, as: UInt32.self) == crc32(bytes[0..<12])
+    else {
+      fault = .notALedger
+      return
+    }
+    let version: UInt32 = bytes.get(8)
+    guard version == Ledger.version else {
+      fault = .newerVersion(version)
+      return
+    }
+    var at = Ledger.headerSize
+    var capture: Int64 = 0
+    var effective: Int64 = 0
+    while at < bytes.count {
+      guard let (record, next) = Self.record(bytes, at), record.captureFrame >= capture,
+        record.effectiveFrame >= effective
+      else {
+        fault = .torn(offset: at, bytes: bytes.count - at)
+        return
+      }
+      records.append(record)
+      (capture, effective) = (record.captureFrame, record.effectiveFrame)
+      at = next
+    }
+  }
+
+  private static func record(_ bytes: [UInt8], _ at: Int) -> (LedgerRecord, next: Int)? {
+    guard bytes.count - at >= Ledger.recordHeaderSize else { return nil }
+    let end = at + Ledger.recordHeaderSize + Int(bytes.get(at + 4, as: UInt16.self))
+    guard end <= bytes.count, bytes.get(at, as: UInt32.self) == crc32(bytes[(at + 4)..<end]) else {
+      return nil
+    }
+    let payload = Array(bytes[(at + Ledger.recordHeaderSize)..<end])
+    guard let event = Ledger.event(kind: bytes[at + 6], payload: payload) else { return nil }
+    return (
+      LedgerRecord(captureFrame: bytes.get(at + 8), effectiveFrame: bytes.get(at + 16), event: event), end
+    )
+  }
+}

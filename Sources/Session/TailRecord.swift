@@ -1,0 +1,61 @@
+/// The bytes of a tail: packets that aren't in a synced page yet. `docs/ARCHITECTURE.md` draws them.
+public enum Tail {
+  public static let magic = Array("HFtail\u{0}\u{1}".utf8)
+  public static let headerSize = 16
+  public static let recordHeaderSize = 16
+
+  /// - Parameter generation: grows by one with each tail begun, so that the older of two is known.
+  public static func header(generation: UInt32) -> [UInt8] {
+    var bytes = magic
+    bytes.put(generation)
+    bytes.put(crc32(bytes[...]))
+    return bytes
+  }
+
+  /// One packet. `index` counts the stream's audio packets from 0.
+  public static func append(packet: ArraySlice<UInt8>, index: Int64, to bytes: inout [UInt8]) {
+    var record: [UInt8] = []
+    record.put(UInt32(packet.count))
+    record.put(index)
+    record += packet
+    let crc = crc32(record[...])
+    bytes.put(crc)
+    bytes += record
+  }
+}
+
+/// What a tail's bytes hold.
+public struct TailContents: Sendable, Equatable {
+  public var generation: UInt32?
+  public var packets: [(index: Int64, bytes: [UInt8])] = []
+  /// Bytes behind the last whole record.
+  public var tornBytes = 0
+
+  public static func == (a: Self, b: Self) -> Bool {
+    a.generation == b.generation && a.tornBytes == b.tornBytes && a.packets.count == b.packets.count
+      && zip(a.packets, b.packets).allSatisfy { $0.index == $1.index && $0.bytes == $1.bytes }
+  }
+
+  /// Reads as far as whole, checksummed records go; their indices follow on one another.
+  public init(_ bytes: [UInt8]) {
+    guard bytes.count >= Tail.headerSize, bytes.starts(with: Tail.magic),
+      bytes.get(12, as: UInt32.self) == crc32(bytes[0..<12])
+    else {
+      tornBytes = bytes.count
+      return
+    }
+    generation = bytes.get(8)
+    var at = Tail.headerSize
+    while bytes.count - at >= Tail.recordHeaderSize {
+      let size = Int(bytes.get(at + 4, as: UInt32.self))
+      let index: Int64 = bytes.get(at + 8)
+      let end = at + Tail.recordHeaderSize + size
+      guard size <= 1_276, end <= bytes.count, bytes.get(at, as: UInt32.self) == crc32(bytes[(at + 4)..<end]),
+        index >= 0, packets.last.map({ index == $0.index + 1 }) ?? true
+      else { break }
+      packets.append((index, Array(bytes[(at + Tail.recordHeaderSize)..<end])))
+      at = end
+    }
+    tornBytes = bytes.count - at
+  }
+}

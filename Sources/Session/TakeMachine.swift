@@ -1,0 +1,240 @@
+/// What a front end sees of a session.
+public enum TakeState: Sendable, Equatable {
+  case idle
+  case preparing
+  case armed
+  case recording
+  case paused
+  case interrupted(InterruptionReason, whilePaused: Bool)
+  case sealing
+  case sealed
+  case failed
+  case discarded
+  case denied
+  case unavailable
+
+  /// The name in events.
+  public var name: String {
+    switch self {
+    case .idle: "idle"
+    case .preparing: "preparing"
+    case .armed: "armed"
+    case .recording: "recording"
+    case .paused: "paused"
+    case .interrupted: "interrupted"
+    case .sealing: "sealing"
+    case .sealed: "sealed"
+    case .failed: "failed"
+    case .discarded: "discarded"
+    case .denied: "denied"
+    case .unavailable: "unavailable"
+    }
+  }
+}
+
+/// Decides what a session does next. Pure: no clock, no disk, no device, one method an event.
+///
+/// Every event is answered in every state: with the action to perform, with `.none` where it is late and harmless, or
+/// with `.reject` where it makes no sense. `docs/ARCHITECTURE.md` has the table, and a test holds it against this.
+public struct TakeMachine: Sendable, Equatable {
+  public enum Action: Sendable, Equatable {
+    case none
+    /// A call at the wrong time; nothing changed.
+    case reject(Misuse)
+    case openSource
+    /// Make the partial take and let frames through from the next one on.
+    case beginTake
+    case closeGate
+    case openGate
+    case writeMark
+    /// Take no more frames; what was delivered still goes into the take, then `drained` is due.
+    case endCapture(EndedBy)
+    /// Capture is broken: the joint goes into the ledger, and the source is waited for.
+    case awaitSource(InterruptionReason)
+    /// Frames flow again: they join the same take.
+    case joinSource(gateOpen: Bool)
+    case seal
+    case moveToTrash
+    /// Close everything and leave the partial take for later.
+    case keepPartial
+    case releaseSource
+  }
+  public enum Misuse: Sendable, Equatable {
+    case alreadyRunning, notArmed, notRecording, notPaused, notInterrupted, nothingToDiscard
+  }
+
+  public private(set) var state = TakeState.idle
+  private var startWhenOpen = false
+
+  public init() {}
+
+  /// The user wants to record: at once, or armed first.
+  public mutating func prepare(arm: Bool) -> Action {
+    switch state {
+    case .idle, .sealed, .failed, .discarded, .denied, .unavailable:
+      state = .preparing
+      startWhenOpen = !arm
+      return .openSource
+    case .preparing, .armed, .recording, .paused, .interrupted, .sealing: return .reject(.alreadyRunning)
+    }
+  }
+
+  /// The source is open and delivers.
+  public mutating func opened() -> Action {
+    switch state {
+    case .preparing:
+      state = startWhenOpen ? .recording : .armed
+      return startWhenOpen ? .beginTake : .none
+    case .interrupted(_, let whilePaused):
+      state = whilePaused ? .paused : .recording
+      return .joinSource(gateOpen: !whilePaused)
+    case .idle, .armed, .recording, .paused, .sealing, .sealed, .failed, .discarded, .denied, .unavailable:
+      return .none  // late
+    }
+  }
+
+  /// The source can't be opened, or no take can be made.
+  public mutating func refused(permission: Bool) -> Action {
+    switch state {
+    case .preparing, .armed:
+      state = permission ? .denied : .unavailable
+      return .releaseSource
+    case .recording:  // the partial take couldn't be made
+      state = .unavailable
+      return .releaseSource
+    case .idle, .paused, .interrupted, .sealing, .sealed, .failed, .discarded, .denied, .unavailable:
+      return .none
+    }
+  }
+
+  public mutating func start() -> Action {
+    switch state {
+    case .armed:
+      state = .recording
+      return .beginTake
+    case .preparing:
+      startWhenOpen = true
+      return .none
+    case .recording, .paused, .interrupted, .sealing: return .reject(.alreadyRunning)
+    case .idle, .sealed, .failed, .discarded, .denied, .unavailable: return .reject(.notArmed)
+    }
+  }
+
+  public mutating func pause() -> Action {
+    switch state {
+    case .recording:
+      state = .paused
+      return .closeGate
+    case .paused: return .none
+    case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied,
+      .unavailable:
+      return .reject(.notRecording)
+    }
+  }
+
+  public mutating func resume() -> Action {
+    switch state {
+    case .paused:
+      state = .recording
+      return .openGate
+    case .recording: return .none
+    case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied,
+      .unavailable:
+      return .reject(.notPaused)
+    }
+  }
+
+  public mutating func mark() -> Action {
+    switch state {
+    case .recording, .paused: return .writeMark
+    case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied,
+      .unavailable:
+      return .reject(.notRecording)
+    }
+  }
+
+  /// A stop, whoever asks: the user, a signal, a limit, the source's end, a device or disk lost for good.
+  public mutating func stop(_ by: EndedBy) -> Action {
+    switch state {
+    case .recording, .paused, .interrupted:
+      state = .sealing
+      return .endCapture(by)
+    case .preparing, .armed:
+      state = .idle
+      return .releaseSource
+    case .sealing, .sealed, .failed, .discarded, .idle, .denied, .unavailable: return .none  // a second stop is harmless
+    }
+  }
+
+  /// Capture is disturbed.
+  public mutating func interrupted(_ reason: InterruptionReason) -> Action {
+    switch state {
+    case .recording:
+      state = .interrupted(reason, whilePaused: false)
+      return .awaitSource(reason)
+    case .paused:
+      state = .interrupted(reason, whilePaused: true)
+      return .awaitSource(reason)
+    case .interrupted(_, let whilePaused):  // a second disturbance: the newest names it
+      state = .interrupted(reason, whilePaused: whilePaused)
+      return .none
+    case .preparing, .armed:
+      state = .unavailable
+      return .releaseSource
+    case .idle, .sealing, .sealed, .failed, .discarded, .denied, .unavailable: return .none
+    }
+  }
+
+  /// The front end goes away and wants the take kept.
+  public mutating func leave() -> Action {
+    switch state {
+    case .recording, .interrupted:
+      state = .interrupted(.left, whilePaused: false)
+      return .keepPartial
+    case .paused:
+      state = .interrupted(.left, whilePaused: true)
+      return .keepPartial
+    case .preparing, .armed:
+      state = .idle
+      return .releaseSource
+    case .idle, .sealing, .sealed, .failed, .discarded, .denied, .unavailable: return .none
+    }
+  }
+
+  public mutating func discard() -> Action {
+    switch state {
+    case .recording, .paused, .interrupted:
+      state = .discarded
+      return .moveToTrash
+    case .preparing, .armed:
+      state = .idle
+      return .releaseSource
+    case .idle, .sealing, .sealed, .failed, .discarded, .denied, .unavailable:
+      return .reject(.nothingToDiscard)
+    }
+  }
+
+  /// Everything captured has gone through to the packets.
+  public mutating func drained() -> Action {
+    switch state {
+    case .sealing: return .seal
+    case .idle, .preparing, .armed, .recording, .paused, .interrupted, .sealed, .failed, .discarded, .denied,
+      .unavailable:
+      return .none
+    }
+  }
+
+  public mutating func finished(sealed: Bool) -> Action {
+    switch state {
+    case .sealing:
+      state = sealed ? .sealed : .failed
+      return .releaseSource
+    case .discarded where !sealed:  // the trash refused it: the partial take stays
+      state = .failed
+      return .releaseSource
+    case .idle, .preparing, .armed, .recording, .paused, .interrupted, .sealed, .failed, .discarded, .denied,
+      .unavailable:
+      return .none
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/// What a ledger tells of a take. Timer, marks and manifest all come from here, so they can't disagree.
+public struct TakeStory: Sendable, Equatable {
+  public struct Pause: Sendable, Equatable {
+    /// Effective frame of the pause.
+    public var frame: Int64
+    /// How long it lasted by the frames the device delivered; nil where the take ended in it.
+    public var lengthMs: Int64?
+  }
+  public struct Mark: Sendable, Equatable {
+    public var frame: Int64
+    public var label: String?
+  }
+  public struct Interruption: Sendable, Equatable {
+    public var frame: Int64
+    public var reason: InterruptionReason
+    /// By CLOCK_BOOTTIME; nil where the take ended in it.
+    public var lengthMs: Int64?
+  }
+  public struct PlacedGap: Sendable, Equatable {
+    public var frame: Int64
+    public var gap: Gap
+  }
+
+  public var description: TakeDescription?
+  public var startedMs: Int64?
+  public var endedMs: Int64?
+  public var endedBy: EndedBy?
+  public var submit = false
+  public var pauses: [Pause] = []
+  public var marks: [Mark] = []
+  public var interruptions: [Interruption] = []
+  public var gaps: [PlacedGap] = []
+  /// Unbroken runs of a device.
+  public var parts = 0
+  /// The newest summary, with the bins of all summaries in order.
+  public var levels = LevelSummary()
+
+  /// Effective time that stands for lost frames.
+  public var gapFrames: Int64 { gaps.reduce(0) { $1.gap.filled ? $0 &+ $1.gap.frames : $0 } }
+
+  /// Tells the story of `records`, each clamped to `frames` effective frames where given (a recovered take's length).
+  public init(_ records: [LedgerRecord], clampedTo frames: Int64? = nil) {
+    var openPause: Int64?  // capture frame
+    var openInterruption: Int64?  // boot ns
+    for record in records {
+      let at = frames.map { min($0, record.effectiveFrame) } ?? record.effectiveFrame
+      switch record.event {
+      case .begin(let description): self.description = description
+      case .start(let time):
+        startedMs = time.wallMs
+        parts += 1
+      case .pause:
+        pauses.append(Pause(frame: at, lengthMs: nil))
+        openPause = record.captureFrame
+      case .resume:
+        if let from = openPause, let rate = description?.deviceRate, !pauses.isEmpty {
+          let length = record.captureFrame - from
+          pauses[pauses.count - 1].lengthMs = Int64((Double(length) * 1000 / Double(rate)).rounded(.down))
+        }
+        openPause = nil
+      case .gap(let gap): gaps.append(PlacedGap(frame: at, gap: gap))
+      case .mark(let label): marks.append(Mark(frame: at, label: label))
+      case .interruption(let reason, let time):
+        interruptions.append(Interruption(frame: at, reason: reason, lengthMs: nil))
+        openInterruption = time.bootNs
+      case .continued(let time, let rate, let channels):
+        parts += 1
+        description?.deviceRate = rate
+        description?.deviceChannels = channels
+        if let from = openInterruption, !interruptions.isEmpty {
+          interruptions[interruptions.count - 1].lengthMs = max(0, time.bootNs &- from) / 1_000_000
+        }
+        openInterruption = nil
+      case .stop(let by, let time, let submit):
+        endedBy = by
+        endedMs = time.wallMs
+        self.submit = submit
+      case .levels(let summary):
+        let bins = levels.bins + summary.bins
+        levels = summary
+        levels.bins = bins
+      case .unknown: break
+      }
+    }
+  }
+
+  /// The records without the level summaries but the last, whose bins are left out: what the manifest embeds. It has to
+  /// fit into the reserve on a full disk; the bars that the bins are for stand in the manifest.
+  public static func embedded(_ records: [LedgerRecord]) -> [UInt8] {
+    var bytes = Ledger.header
+    let last = records.lastIndex { if case .levels = $0.event { true } else { false } }
+    for (i, record) in records.enumerated() {
+      guard case .levels(var summary) = record.event else {
+        bytes += Ledger.encode(record)
+        continue
+      }
+      guard i == last else { continue }
+      summary.bins = []
+      var kept = record
+      kept.event = .levels(summary)
+      bytes += Ledger.encode(kept)
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,34 @@
+/// Why a take is interrupted.
+public enum InterruptionReason: String, Sendable, CaseIterable {
+  case deviceLost = "device_lost"
+  case suspended
+  case serverGone = "server_gone"
+  case deviceTaken = "device_taken"
+  case overrunStorm = "overrun_storm"
+  case deviceSilent = "device_silent"
+  case routeChanged = "route_changed"
+  case diskFull = "disk_full"
+  case diskReadonly = "disk_readonly"
+  case diskError = "disk_error"
+  case folderGone = "folder_gone"
+  case left
+  case killed
+}
+
+/// What ended a sealed take.
+public enum EndedBy: String, Sendable, CaseIterable {
+  case user
+  case signal
+  case maxMs = "max_ms"
+  case sourceEnd = "source_end"
+  case silence
+  case device
+  case disk
+  case left
+}
+
+/// Whether a sealed take was stopped or saved after a kill.
+public enum Outcome: String, Sendable { case complete, recovered }
+
+/// What happens to overruns of at most 2 s.
+public enum GapPolicy: String, Sendable, CaseIterable { case fill, close }

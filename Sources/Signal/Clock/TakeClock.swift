@@ -1,0 +1,135 @@
+import Glibc
+
+/// The gate and the count of effective time. Pure: frames and commands in, kept frames and transitions out.
+///
+/// Positions are 48 kHz frames of the conformed stream since the take's start, effective frames those that are kept.
+public struct TakeClock: Sendable {
+  /// Length of the fades at a joint: 5 ms.
+  public static let fadeFrames = 240
+
+  /// A mark changes nothing; its number is the caller's.
+  public enum Command: Sendable, Equatable {
+    case pause, resume
+    case mark(Int)
+  }
+  /// Something that took effect at an exact frame.
+  public struct Transition: Sendable, Equatable {
+    public var command: Command
+    /// Device frame it was asked at.
+    public var captureFrame: Int64
+    /// Effective frame it took effect at.
+    public var effectiveFrame: Int64
+    /// True for the second report of a pause: its fade-out is through, nothing is kept from here on.
+    public var closed = false
+  }
+  private enum Gate: Equatable {
+    case open
+    case fadingOut(done: Int)
+    case closed
+  }
+
+  public private(set) var position: Int64 = 0
+  public private(set) var effectiveFrames: Int64 = 0
+  public let maxFrames: Int64?
+  private var gate = Gate.open
+  private var fadedIn = fadeFrames  // frames of the fade-in that are through; all of them at the start
+  private var commands: [(command: Command, position: Int64, captureFrame: Int64)] = []
+
+  /// - Parameter maxFrames: effective frames after which nothing more is kept; nil for no limit.
+  public init(maxFrames: Int64?) { self.maxFrames = maxFrames }
+
+  public var isFull: Bool { maxFrames.map { effectiveFrames >= $0 } ?? false }
+  public var isPaused: Bool { gate == .closed }
+
+  /// Schedules a command at a stream position not before `position`. Commands come in order.
+  public mutating func schedule(_ command: Command, at position: Int64, captureFrame: Int64) {
+    commands.append((command, max(position, self.position, commands.last?.position ?? 0), captureFrame))
+  }
+
+  /// Passes the first `count` samples through the gate, with fades applied in place.
+  ///
+  /// - Parameters:
+  ///   - keep: gets each kept range of `samples`, in order.
+  ///   - transition: gets each command as it takes effect, between the ranges before and after it.
+  public mutating func pass(
+    _ samples: inout MutableSpan<Float>, count: Int, keep: (Span<Float>) -> Void,
+    transition: (Transition) -> Void
+  ) {
+    var first = 0
+    apply(transition)
+    while first < count, !isFull {
+      var n = count - first
+      if let next = commands.first, canApply(next.command) { n = min(n, Int(next.position - position)) }
+      switch gate {
+      case .open: break
+      case .closed:
+        advance(n, kept: false)
+        first += n
+        apply(transition)
+        continue
+      case .fadingOut(let done): n = min(n, Self.fadeFrames - done)
+      }
+      if fadedIn < Self.fadeFrames { n = min(n, Self.fadeFrames - fadedIn) }
+      if let maxFrames { n = Int(min(Int64(n), maxFrames - effectiveFrames)) }
+      fade(&samples, first, n)
+      keep(samples.span.extracting(first..<(first + n)))
+      advance(n, kept: true)
+      first += n
+      if case .fadingOut(let done) = gate, done == Self.fadeFrames {
+        gate = .closed
+        transition(
+          Transition(
+            command: .pause, captureFrame: lastPause, effectiveFrame: effectiveFrames, closed: true))
+      }
+      apply(transition)
+    }
+    if isFull { position += Int64(count - first) }
+  }
+  private var lastPause: Int64 = 0
+
+  /// A resume waits for its pause's fade-out; what makes no sense is dropped at once.
+  private func canApply(_ command: Command) -> Bool {
+    switch (command, gate) {
+    case (.resume, .fadingOut): false
+    case (.pause, _), (.resume, _), (.mark, _): true
+    }
+  }
+  private mutating func apply(_ transition: (Transition) -> Void) {
+    while let next = commands.first, next.position <= position, canApply(next.command) {
+      commands.removeFirst()
+      switch (next.command, gate) {
+      case (.pause, .open):
+        gate = .fadingOut(done: 0)
+        lastPause = next.captureFrame
+      case (.resume, .closed):
+        gate = .open
+        fadedIn = 0
+      case (.mark, _): break
+      case (.pause, _), (.resume, _): continue
+      }
+      transition(
+        Transition(
+          command: next.command, captureFrame: next.captureFrame, effectiveFrame: effectiveFrames))
+    }
+  }
+  private mutating func advance(_ n: Int, kept: Bool) {
+    position += Int64(n)
+    guard kept else { return }
+    effectiveFrames += Int64(n)
+    fadedIn = min(Self.fadeFrames, fadedIn + n)
+    if case .fadingOut(let done) = gate { gate = .fadingOut(done: done + n) }
+  }
+  /// Raised-cosine gain; the first faded sample is already below 1 and the last still above 0. A pause in the middle
+  /// of a fade-in multiplies both, so that no step is heard.
+  private func fade(_ samples: inout MutableSpan<Float>, _ first: Int, _ n: Int) {
+    if fadedIn < Self.fadeFrames {
+      for i in 0..<n { samples[first + i] *= Self.gain(fadedIn + i) }
+    }
+    if case .fadingOut(let done) = gate {
+      for i in 0..<n { samples[first + i] *= Self.gain(Self.fadeFrames - 1 - done - i) }
+    }
+  }
+  private static func gain(_ step: Int) -> Float {
+    Float(0.5 * (1 - cos(.pi * Double(step + 1) / Double(fadeFrames + 1))))
+  }
+}

@@ -1,0 +1,93 @@
+/// Makes one channel at 48 kHz of whatever the source delivers: channel, scrubbing, resampling.
+///
+/// An unbroken run of n device frames gives exactly round(n·48000/rate) frames. Keep it on the signal thread.
+public final class Conformer {
+  public let format: SourceFormat
+  private var decoder: SampleDecoder
+  private let resampler: Resampler?
+  /// Device frames taken since the run began.
+  public private(set) var deviceFrames: Int64 = 0
+  /// 48 kHz frames handed on since the run began.
+  public private(set) var frames: Int64 = 0
+  private let block: Int  // input frames a resampler call gets, always
+  private var pending: [Float]
+  private var pendingCount = 0
+  private var scratch: [Float]
+
+  public var faults: SampleFaults { decoder.faults }
+
+  /// - Parameter fullScale: amplitude from which a sample counts as clipped; nil for the format's own.
+  public init(
+    format: SourceFormat, choice: ChannelChoice, quality: ResamplerQuality = .medium, fullScale: Float? = nil
+  ) throws(ConformError) {
+    if case .channel(let channel) = choice, !(1...format.channels).contains(channel) {
+      throw .channel(channel, of: format.channels)
+    }
+    self.format = format
+    decoder = SampleDecoder(format: format, choice: choice, fullScale: fullScale)
+    if format.rate == takeRate {
+      resampler = nil
+    } else {
+      resampler = try Resampler(rate: format.rate, quality: quality)
+    }
+    // 5 ms: short enough for the loss bound, long enough to cost nothing. 48 kHz goes through in one block size too.
+    block = format.rate == takeRate ? 4800 : max(32, format.rate / 200)
+    pending = Array(repeating: 0, count: block)
+    scratch = Array(repeating: 0, count: 4800)
+  }
+
+  /// Takes `count` frames and hands on what they give.
+  ///
+  /// - Parameter body: gets a scratch span it may alter, and the frames at its front that count.
+  public func push(_ bytes: RawSpan, count: Int, _ body: (inout MutableSpan<Float>, Int) -> Void) {
+    var first = 0
+    while first < count {
+      if resampler == nil {
+        let n = min(count - first, scratch.count)
+        var span = scratch.mutableSpan
+        decoder.decode(bytes, first: first, count: n, into: &span)
+        frames += Int64(n)
+        first += n
+        body(&span, n)
+      } else {
+        let n = min(count - first, block - pendingCount)
+        var span = pending.mutableSpan
+        var rest = span._mutatingExtracting(pendingCount..<(pendingCount + n))
+        decoder.decode(bytes, first: first, count: n, into: &rest)
+        pendingCount += n
+        first += n
+        if pendingCount == block { convert(last: false, body) }
+      }
+    }
+    deviceFrames += Int64(count)
+  }
+
+  /// Ends the run: the resampler's delay line comes out, trimmed or padded to the exact length.
+  public func finish(_ body: (inout MutableSpan<Float>, Int) -> Void) {
+    if resampler != nil { convert(last: true, body) }
+    var missing = takeFrames(deviceFrames: deviceFrames, rate: format.rate) - frames
+    while missing > 0 {  // a frame or two where the converter rounds the other way
+      let n = Int(min(missing, Int64(scratch.count)))
+      var span = scratch.mutableSpan
+      for i in 0..<n { span[i] = 0 }
+      frames += Int64(n)
+      missing -= Int64(n)
+      body(&span, n)
+    }
+  }
+
+  private func convert(last: Bool, _ body: (inout MutableSpan<Float>, Int) -> Void) {
+    // At the end of a run the length is exact; before it the converter lags behind by its filter anyway.
+    let limit = last ? takeFrames(deviceFrames: deviceFrames, rate: format.rate) : Int64.max
+    var total = frames
+    resampler?.process(pending, count: pendingCount, last: last) { span, made in
+      let n = Int(min(Int64(made), limit - total))
+      guard n > 0 else { return }
+      for i in 0..<n { span[i] = max(-1, min(1, span[i])) }  // overshoot isn't the speaker's
+      total += Int64(n)
+      body(&span, n)
+    }
+    frames = total
+    pendingCount = 0
+  }
+}

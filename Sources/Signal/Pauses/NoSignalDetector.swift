@@ -1,0 +1,69 @@
+/// Finds stretches without any signal, exactly: digital zero, a constant, hiss below −72 dBFS without its DC part.
+///
+/// Says nothing about speech. A stretch counts from 2 s on, is dated back to its start, and ends with the first
+/// 100 ms that are louder. Pure; the same answer however the samples are cut into calls.
+public struct NoSignalDetector: Sendable {
+  /// Mean square below which 100 ms are quiet: −72 dBFS.
+  static let quiet = 6.309_573_444_801_93e-8
+  private static let hopsPerBlock = 10
+  private static let blocksNeeded = 20
+
+  private let hopFrames: Int
+  private var sum = 0.0
+  private var squares = 0.0
+  private var hopCount = 0
+  private var blockPower = 0.0
+  private var blockHops = 0
+  private var frames: Int64 = 0
+  private var quietSince: Int64?
+  private var quietBlocks = 0
+
+  /// Finished stretches, in frames.
+  public private(set) var stretches: [Range<Int64>] = []
+  /// At most this many are kept; a real take has few.
+  public static let most = 10_000
+
+  /// - Parameter rate: hertz; hops last 10 ms.
+  public init(rate: Int) { hopFrames = max(1, rate / 100) }
+
+  /// No signal now, for 2 s or more.
+  public var isActive: Bool { quietBlocks >= Self.blocksNeeded }
+
+  public mutating func push(_ samples: Span<Float>) {
+    for i in 0..<samples.count {
+      let v = Double(samples[i])
+      sum += v
+      squares += v * v
+      hopCount += 1
+      if hopCount == hopFrames { finishHop() }
+    }
+  }
+
+  private mutating func finishHop() {
+    let n = Double(hopFrames)
+    let mean = sum / n
+    blockPower += max(0, squares / n - mean * mean)
+    (sum, squares, hopCount) = (0, 0, 0)
+    blockHops += 1
+    guard blockHops == Self.hopsPerBlock else { return }
+    let start = frames
+    frames += Int64(hopFrames * Self.hopsPerBlock)
+    if blockPower / Double(Self.hopsPerBlock) < Self.quiet {
+      quietSince = quietSince ?? start
+      quietBlocks += 1
+    } else {
+      close(at: start)
+    }
+    (blockPower, blockHops) = (0, 0)
+  }
+  private mutating func close(at end: Int64) {
+    if isActive, let since = quietSince, stretches.count < Self.most { stretches.append(since..<end) }
+    quietSince = nil
+    quietBlocks = 0
+  }
+
+  /// Ends the take: a stretch that is still open ends with it.
+  ///
+  /// - Parameter frames: the take's exact length.
+  public mutating func finish(at frames: Int64) { close(at: frames) }
+}

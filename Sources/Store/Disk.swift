@@ -1,0 +1,259 @@
+import CPlatform
+import Glibc
+import Platform
+
+/// A call to the disk that failed: which, on what, and why.
+public struct DiskError: Error, Equatable, Sendable {
+  public var call: String
+  public var path: Path
+  public var errno: Errno
+
+  public init(call: String, path: Path, errno: Errno) {
+    self.call = call
+    self.path = path
+    self.errno = errno
+  }
+  public var text: String { "\(path.display): \(errno.text) (\(call))" }
+}
+
+/// What kind of thing a name is.
+public enum FileKind: Sendable, Equatable {
+  case file, folder, symlink, other
+}
+
+/// What tells one file from another, also from one that got its inode number after it was removed.
+public struct FileIdentity: Sendable, Equatable {
+  public var device: UInt64
+  public var inode: UInt64
+  public var kind: FileKind
+  public var size: Int64
+  /// Of its content, nanoseconds since 1970.
+  public var modified: Int64
+}
+
+/// Every system call of ours that touches a take's files. Thin: retries EINTR, finishes short writes, names the fault.
+///
+/// Names are relative to a folder's descriptor, so that a folder that is renamed meanwhile is followed.
+public enum Disk {
+  public static func openFolder(_ path: Path) throws(DiskError) -> Descriptor {
+    let raw = retry { unsafe path.withCString { unsafe holdfast_open($0, O_RDONLY | O_DIRECTORY, 0) } }
+    guard raw >= 0 else { throw DiskError(call: "open", path: path, errno: .current) }
+    return Descriptor(owning: raw)
+  }
+  public static func openFolder(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) -> Descriptor
+  {
+    let parent = folder.raw
+    let raw = retry {
+      unsafe name.withCString { unsafe holdfast_openat(parent, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
+    }
+    guard raw >= 0 else { throw DiskError(call: "openat", path: name, errno: .current) }
+    return Descriptor(owning: raw)
+  }
+  /// Creates a file that mustn't exist, 0600.
+  public static func create(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) -> Descriptor {
+    try open(name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+  }
+  /// Opens an existing regular file for reading; symbolic links aren't followed, devices and FIFOs not waited for.
+  public static func openToRead(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) -> Descriptor
+  {
+    try open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  }
+  private static func open(_ name: Path, in folder: borrowing Descriptor, flags: Int32) throws(DiskError)
+    -> Descriptor
+  {
+    let parent = folder.raw
+    let raw = retry { unsafe name.withCString { unsafe holdfast_openat(parent, $0, flags, 0o600) } }
+    guard raw >= 0 else { throw DiskError(call: "openat", path: name, errno: .current) }
+    return Descriptor(owning: raw)
+  }
+
+  public static func makeFolder(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) {
+    let parent = folder.raw
+    guard unsafe name.withCString({ unsafe mkdirat(parent, $0, 0o700) }) == 0 else {
+      throw DiskError(call: "mkdirat", path: name, errno: .current)
+    }
+  }
+  /// Makes a folder and those above it that are missing, 0700.
+  public static func makeFolders(_ path: Path) throws(DiskError) {
+    if unsafe path.withCString({ unsafe mkdir($0, 0o700) }) == 0 { return }
+    let failure = Errno.current
+    if failure.code == EEXIST { return }
+    guard failure.code == ENOENT, path.parent != path else {
+      throw DiskError(call: "mkdir", path: path, errno: failure)
+    }
+    try makeFolders(path.parent)
+    if unsafe path.withCString({ unsafe mkdir($0, 0o700) }) != 0, Errno.current.code != EEXIST {
+      throw DiskError(call: "mkdir", path: path, errno: .current)
+    }
+  }
+
+  /// Writes all of `bytes` at `offset`. Safe to repeat after a failure: the same bytes go to the same place.
+  public static func write(
+    _ bytes: Span<UInt8>, to file: borrowing Descriptor, at offset: Int64, path: Path
+  ) throws(DiskError) {
+    var done = 0
+    while done < bytes.count {
+      let raw = file.raw
+      let n = unsafe bytes.withUnsafeBufferPointer { buffer -> Int in
+        guard let base = buffer.baseAddress else { return 0 }
+        return unsafe pwrite(raw, base + done, buffer.count - done, off_t(offset) + done)
+      }
+      if n < 0, Glibc.errno == EINTR { continue }
+      guard n > 0 else { throw DiskError(call: "pwrite", path: path, errno: n < 0 ? .current : Errno(EIO)) }
+      done += n
+    }
+  }
+  /// Reads a file whole, or its first `limit` bytes.
+  public static func readAll(_ file: borrowing Descriptor, limit: Int, path: Path) throws(DiskError)
+    -> [UInt8]
+  {
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while bytes.count < limit {
+      let raw = file.raw
+      let want = min(chunk.count, limit - bytes.count)
+      let at = bytes.count
+      let n = unsafe chunk.withUnsafeMutableBytes { unsafe pread(raw, $0.baseAddress, want, at) }
+      if n < 0, Glibc.errno == EINTR { continue }
+      guard n >= 0 else { throw DiskError(call: "pread", path: path, errno: .current) }
+      if n == 0 { break }
+      bytes += chunk[..<n]
+    }
+    return bytes
+  }
+
+  public static func syncData(_ file: borrowing Descriptor, path: Path) throws(DiskError) {
+    let raw = file.raw
+    guard retry({ fdatasync(raw) }) == 0 else {
+      throw DiskError(call: "fdatasync", path: path, errno: .current)
+    }
+  }
+  public static func syncFolder(_ folder: borrowing Descriptor, path: Path) throws(DiskError) {
+    let raw = folder.raw
+    if retry({ fsync(raw) }) == 0 { return }
+    // A file system that can't sync a folder says EINVAL; nothing more can be done there.
+    guard Errno.current.code == EINVAL else { throw DiskError(call: "fsync", path: path, errno: .current) }
+  }
+  public static func truncate(_ file: borrowing Descriptor, to size: Int64, path: Path) throws(DiskError) {
+    let raw = file.raw
+    guard retry({ ftruncate(raw, off_t(size)) }) == 0 else {
+      throw DiskError(call: "ftruncate", path: path, errno: .current)
+    }
+  }
+  /// Takes `size` bytes on the disk for a file.
+  public static func allocate(_ file: borrowing Descriptor, size: Int64, path: Path) throws(DiskError) {
+    let code = posix_fallocate(file.raw, 0, off_t(size))
+    guard code == 0 else { throw DiskError(call: "posix_fallocate", path: path, errno: Errno(code)) }
+  }
+
+  /// Renames, never over an existing name. Where the file system has no such call, a link or a folder's own rule does.
+  public static func rename(
+    _ from: Path, in source: borrowing Descriptor, to target: Path, in folder: borrowing Descriptor
+  ) throws(DiskError) {
+    let (a, b) = (source.raw, folder.raw)
+    let code = unsafe from.withCString { f in
+      unsafe target.withCString { t in unsafe holdfast_renameat2(a, f, b, t, HOLDFAST_RENAME_NOREPLACE) }
+    }
+    if code == 0 { return }
+    let failure = Errno.current
+    guard failure.code == EINVAL || failure.code == ENOSYS else {
+      throw DiskError(call: "renameat2", path: target, errno: failure)
+    }
+    if identity(target, in: folder) != nil {
+      throw DiskError(call: "renameat", path: target, errno: Errno(EEXIST))
+    }
+    let plain = unsafe from.withCString { f in unsafe target.withCString { t in unsafe renameat(a, f, b, t) }
+    }
+    guard plain == 0 else { throw DiskError(call: "renameat", path: target, errno: .current) }
+  }
+
+  public static func remove(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) {
+    let parent = folder.raw
+    guard unsafe name.withCString({ unsafe unlinkat(parent, $0, 0) }) == 0 || Errno.current.code == ENOENT
+    else {
+      throw DiskError(call: "unlinkat", path: name, errno: .current)
+    }
+  }
+  public static func removeFolder(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) {
+    let parent = folder.raw
+    guard unsafe name.withCString({ unsafe unlinkat(parent, $0, AT_REMOVEDIR) }) == 0 else {
+      throw DiskError(call: "unlinkat", path: name, errno: .current)
+    }
+  }
+
+  /// What stands under a name, links not followed; nil where nothing does.
+  public static func identity(_ name: Path, in folder: borrowing Descriptor) -> FileIdentity? {
+    var info = stat()
+    let parent = folder.raw
+    guard unsafe name.withCString({ unsafe fstatat(parent, $0, &info, AT_SYMLINK_NOFOLLOW) }) == 0 else {
+      return nil
+    }
+    return identity(info)
+  }
+  public static func identity(_ file: borrowing Descriptor) -> FileIdentity? {
+    var info = stat()
+    guard unsafe fstat(file.raw, &info) == 0 else { return nil }
+    return identity(info)
+  }
+  private static func identity(_ info: stat) -> FileIdentity {
+    let kind: FileKind =
+      switch info.st_mode & S_IFMT {
+      case S_IFREG: .file
+      case S_IFDIR: .folder
+      case S_IFLNK: .symlink
+      default: .other
+      }
+    return FileIdentity(
+      device: UInt64(info.st_dev), inode: UInt64(info.st_ino), kind: kind, size: Int64(info.st_size),
+      modified: Int64(info.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(info.st_mtim.tv_nsec))
+  }
+  /// Bytes that this user may still write in a folder's file system; nil where it doesn't say.
+  public static func freeBytes(_ folder: borrowing Descriptor) -> Int64? {
+    var info = statvfs()
+    guard unsafe fstatvfs(folder.raw, &info) == 0 else { return nil }
+    let (bytes, overflow) = Int64(clamping: info.f_bavail).multipliedReportingOverflow(
+      by: Int64(info.f_frsize))
+    return overflow ? Int64.max : bytes
+  }
+  /// Names in a folder without `.` and `..`, sorted by their bytes.
+  public static func names(_ folder: borrowing Descriptor, path: Path) throws(DiskError) -> [Path] {
+    let copy = unsafe holdfast_openat(folder.raw, ".", O_RDONLY | O_DIRECTORY, 0)
+    guard copy >= 0, let stream = unsafe fdopendir(copy) else {
+      let failure = Errno.current
+      if copy >= 0 { close(copy) }
+      throw DiskError(call: "opendir", path: path, errno: failure)
+    }
+    defer { unsafe closedir(stream) }
+    var names: [Path] = []
+    while let entry = unsafe readdir(stream) {
+      let bytes = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { text in
+          unsafe (0..<strlen(text)).map { unsafe UInt8(bitPattern: text[$0]) }
+        }
+      }
+      if bytes != Array(".".utf8), bytes != Array("..".utf8) { names.append(Path(bytes: bytes)) }
+    }
+    return names.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+  }
+  /// An exclusive lock that ends with the process, without waiting.
+  ///
+  /// - Returns: false where another process holds it.
+  public static func lock(_ file: borrowing Descriptor, path: Path) throws(DiskError) -> Bool {
+    let raw = file.raw
+    if retry({ flock(raw, LOCK_EX | LOCK_NB) }) == 0 { return true }
+    if Glibc.errno == EWOULDBLOCK { return false }
+    throw DiskError(call: "flock", path: path, errno: .current)
+  }
+  public static func randomHex(bytes count: Int) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+      decoding: (0..<(count * 2)).map { _ in digits[Int.random(in: 0..<16)] }, as: UTF8.self)
+  }
+
+  private static func retry(_ call: () -> Int32) -> Int32 {
+    while true {
+      let code = call()
+      if code >= 0 || Glibc.errno != EINTR { return code }
+    }
+  }
+}

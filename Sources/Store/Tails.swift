@@ -1,0 +1,75 @@
+import Platform
+import Session
+import Synchronization
+
+/// The two tail files, used in turn.
+///
+/// Packets that aren't in a page yet go to the current tail. When a page has been written a new tail begins in the
+/// other file, and the old one stays as it is until that page is synced; only then is it emptied, and free to be begun
+/// anew. While it isn't free the current tail simply goes on. Nothing is overwritten that a power cut could need.
+///
+/// The store thread writes, the sync thread syncs.
+final class Tails: Sendable {
+  private let first: Descriptor
+  private let second: Descriptor
+  private struct State {
+    var current = 0
+    var generation: UInt32 = 0
+    var end: Int64 = 0  // of the current file; 0 before its header
+    var turnDue = false  // a page was written since the current tail began
+    /// Audio size that must be synced before the other file may be emptied; nil where it is empty.
+    var otherNeededUntil: Int64?
+    var audioEnd: Int64 = 0
+  }
+  private let state = Mutex(State())
+
+  init(in folder: borrowing Descriptor) throws(DiskError) {
+    first = try Disk.create(TakeName.Inside.tails[0], in: folder)
+    second = try Disk.create(TakeName.Inside.tails[1], in: folder)
+  }
+
+  func pageWritten(audioEnd: Int64) {
+    state.withLock {
+      $0.turnDue = true
+      $0.audioEnd = audioEnd
+    }
+  }
+
+  func append(_ records: Span<UInt8>, syncedAudioEnd: Int64, path: Path) throws(DiskError) {
+    var s = state.withLock { $0 }
+    if let needed = s.otherNeededUntil, syncedAudioEnd >= needed {
+      try write(1 - s.current) { file throws(DiskError) in try Disk.truncate(file, to: 0, path: path) }
+      s.otherNeededUntil = nil
+    }
+    if s.turnDue, s.end > 0, s.otherNeededUntil == nil {
+      s.otherNeededUntil = s.audioEnd
+      s.current = 1 - s.current
+      s.end = 0
+    }
+    s.turnDue = false
+    if s.end == 0 {
+      let header = Tail.header(generation: s.generation &+ 1)
+      try write(s.current) { file throws(DiskError) in
+        try Disk.write(header.span, to: file, at: 0, path: path)
+      }
+      s.generation &+= 1
+      s.end = Int64(header.count)
+    }
+    let end = s.end
+    try write(s.current) { file throws(DiskError) in try Disk.write(records, to: file, at: end, path: path) }
+    s.end += Int64(records.count)
+    let done = s
+    state.withLock { $0 = done }
+  }
+
+  private func write(
+    _ index: Int, _ body: (borrowing Descriptor) throws(DiskError) -> Void
+  ) throws(DiskError) {
+    if index == 0 { try body(first) } else { try body(second) }
+  }
+
+  func sync(path: Path) throws(DiskError) {
+    try Disk.syncData(first, path: path)
+    try Disk.syncData(second, path: path)
+  }
+}

@@ -1,0 +1,124 @@
+import Testing
+
+@testable import Session
+
+let description = TakeDescription(
+  takeID: "id", context: #"{"session":"s","round":2}"#, createdMs: 1_700_000_000_000, source: "file",
+  deviceRate: 44_100, deviceChannels: 2, channel: "1", bitrate: 32_000, complexity: 10, preSkip: 312,
+  serial: 0xDEAD_BEEF, maxMs: 0, minValidMs: 20_000, encoder: "libopus")
+private let time = EventTime(wallMs: 1, bootNs: 2)
+private let summary: LevelSummary = {
+  var s = LevelSummary()
+  s.frames = 48_000
+  s.sum = -1.5
+  s.sumOfSquares = 12.25
+  s.peak = 0.5
+  s.bins = [0, 1.5, 3e-9]
+  return s
+}()
+let everyEvent: [LedgerEvent] = [
+  .begin(description), .start(time), .pause(time), .resume(time),
+  .gap(Gap(frames: 480, filled: true, measuredBy: "htimestamp", uncertaintyFrames: 3)), .mark(label: "a\n\"b\""),
+  .mark(label: nil), .interruption(.deviceLost, time), .continued(time, deviceRate: 48_000, deviceChannels: 1),
+  .stop(.maxMs, time, submit: true), .levels(summary), .unknown(kind: 200, payload: [1, 2, 3]),
+]
+
+@Test(arguments: everyEvent)
+func `every event comes back as it was written`(_ event: LedgerEvent) {
+  let record = LedgerRecord(captureFrame: 5, effectiveFrame: 1 << 40, event: event)
+  let contents = LedgerContents(Ledger.header + Ledger.encode(record))
+  #expect(contents.records == [record])
+  #expect(contents.fault == nil)
+}
+
+private let whole: [UInt8] =
+  Ledger.header
+  + everyEvent.enumerated().flatMap {
+    Ledger.encode(LedgerRecord(captureFrame: Int64($0), effectiveFrame: Int64($0), event: $1))
+  }
+
+@Test func `a ledger cut anywhere gives its whole records and names the rest`() {
+  var seen = 0
+  for length in 0...whole.count {
+    let contents = LedgerContents(Array(whole[..<length]))
+    #expect(contents.records.count >= seen)
+    seen = contents.records.count
+    switch contents.fault {
+    case nil: #expect(length == whole.count || LedgerContents(Array(whole[..<length])).records.count == seen)
+    case .empty: #expect(length == 0)
+    case .notALedger: #expect(length < Ledger.headerSize)
+    case .torn(let offset, let bytes): #expect(offset + bytes == length)
+    case .newerVersion: Issue.record("no version is torn into another")
+    }
+  }
+  #expect(seen == everyEvent.count)
+}
+
+@Test func `one flipped bit anywhere is found`() {
+  for byte in whole.indices {
+    var bytes = whole
+    bytes[byte] ^= 0x10
+    let contents = LedgerContents(bytes)
+    #expect(contents.fault != nil, "byte \(byte)")
+    #expect(contents.records.count < everyEvent.count)
+  }
+}
+
+@Test func `a ledger of a newer version says so`() {
+  var bytes = Ledger.magic
+  bytes.put(UInt32(2))
+  bytes.put(crc32(bytes[...]))
+  #expect(LedgerContents(bytes).fault == .newerVersion(2))
+}
+
+@Test(arguments: [Int64.min, -1, Int64.max])
+func `frame counts that fall or are negative end a ledger, huge ones don't trap`(_ frames: Int64) {
+  let bytes =
+    Ledger.header + Ledger.encode(LedgerRecord(captureFrame: 0, effectiveFrame: frames, event: .begin(description)))
+    + Ledger.encode(LedgerRecord(captureFrame: 0, effectiveFrame: 5, event: .pause(time)))
+  let contents = LedgerContents(bytes)
+  #expect(contents.records.count == (frames == Int64.max ? 1 : 0))
+  #expect(TakeStory(contents.records).pauses.isEmpty)
+}
+
+@Test func `crc32 is the one of zlib`() {
+  #expect(crc32(Array("123456789".utf8)[...]) == 0xCBF4_3926)
+}
+
+@Test func `a tail gives its whole records`() {
+  var bytes = Tail.header(generation: 7)
+  for i in 0..<3 { Tail.append(packet: [UInt8](repeating: UInt8(i), count: 50 + i)[...], index: Int64(10 + i), to: &bytes) }
+  let contents = TailContents(bytes)
+  #expect(contents.generation == 7)
+  #expect(contents.packets.map(\.index) == [10, 11, 12])
+  #expect(contents.tornBytes == 0)
+  for cut in 0..<bytes.count {
+    let torn = TailContents(Array(bytes[..<cut]))
+    #expect(torn.packets.count < 3)
+    #expect(torn.packets.allSatisfy { packet in contents.packets.contains { $0 == packet } })
+  }
+}
+
+@Test func `a story tells pauses, marks, gaps and levels`() {
+  func at(_ capture: Int64, _ effective: Int64, _ event: LedgerEvent) -> LedgerRecord {
+    LedgerRecord(captureFrame: capture, effectiveFrame: effective, event: event)
+  }
+  let records = [
+    at(0, 0, .begin(description)), at(0, 0, .start(time)), at(44_100, 48_000, .pause(time)),
+    at(88_200, 48_240, .resume(time)), at(90_000, 50_000, .mark(label: "x")), at(90_000, 50_000, .levels(summary)),
+    at(91_000, 52_000, .gap(Gap(frames: 960, filled: true, measuredBy: "m", uncertaintyFrames: 0))),
+    at(99_000, 60_000, .pause(time)), at(99_000, 60_000, .levels(summary)),
+    at(99_000, 60_000, .stop(.user, EventTime(wallMs: 9, bootNs: 9), submit: false)),
+  ]
+  let story = TakeStory(records)
+  #expect(story.pauses == [.init(frame: 48_000, lengthMs: 1_000), .init(frame: 60_000, lengthMs: nil)])
+  #expect(story.marks == [.init(frame: 50_000, label: "x")])
+  #expect(story.gapFrames == 960)
+  #expect(story.endedBy == .user)
+  #expect(story.levels.bins == summary.bins + summary.bins)
+  #expect(TakeStory(records, clampedTo: 49_000).marks == [.init(frame: 49_000, label: "x")])
+  // Embedded, the bins are gone and all else is the same.
+  var embedded = TakeStory(LedgerContents(TakeStory.embedded(records)).records)
+  embedded.levels.bins = story.levels.bins
+  #expect(embedded == story)
+}

@@ -1,8 +1,9 @@
 /// Reads one stream of a file, from its head to its last page: checks the page numbers, takes the tags, and lays the packets
 /// on the time line. One page is held back until it is known what follows.
 struct OpusStreamPart {
-  /// Silence put in place of lost audio in one file: 24 hours at most. A small hostile file could else claim centuries.
-  static let mostSilence: Int64 = 24 * 3_600 * 48_000
+  /// Silence put in place of lost audio in one file: 1 hour at most. A small hostile file could else claim centuries;
+  /// positions that ask for more aren't used, and a problem says so.
+  static let mostSilence: Int64 = 3_600 * 48_000
   /// Bytes of tags that are kept and checked.
   static let keptTags = 4 << 20
 
@@ -73,9 +74,9 @@ struct OpusStreamPart {
 
   /// Names a fault that lies behind the newest page.
   mutating func note(_ problem: OpusProblem) {
-    if held == nil {
+    if held == nil || deferred.count == OpusFileFacts.listed {
       settle(problem)
-    } else if deferred.count < OpusFileFacts.listed {
+    } else {
       deferred.append(problem)
     }
   }

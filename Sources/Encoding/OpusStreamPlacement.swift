@@ -21,13 +21,15 @@ extension OpusStreamPart {
           .pageAfterEnd, offset: page.offset, "the end-of-stream flag is set, but more pages follow"))
     }
 
-    let granule = usableGranule(of: page, packets: packets, trimmedBy: endsEmpty ? next : nil)
+    let granule = usableGranule(of: page, packets: packets, before: endsEmpty ? next : nil)
     takeLead(into: &packets, granule: granule)
     hasAudio = hasAudio || !packets.isEmpty || granule != nil
     let isFirst = timeline.base == nil
     let sum = packets.reduce(Int64(0)) { $0 + Int64($1.frames) }
+    let first = packets.first?.frames ?? 0
+    let unit = packets.allSatisfy { $0.frames == first } ? Int64(first) : 0
     let placement = timeline.place(
-      sum, granule: granule, isLast: next == nil || endsEmpty, lostPages: loss?.pages ?? 0,
+      sum, granule: granule, unit: unit, isLast: next == nil || endsEmpty, lostPages: loss?.pages ?? 0,
       allowance: allowance - silence)
     if let base = timeline.base { facts.startGranule = isFirst ? base : facts.startGranule }
 
@@ -58,7 +60,7 @@ extension OpusStreamPart {
     if assembler.isGathering {
       settle(OpusProblem(.badPacket, audioAffected: true, "the stream ends inside a packet"))
     }
-    if cursor < Int64(facts.head.preSkip) {
+    if facts.packets > 0, cursor < Int64(facts.head.preSkip) {
       settle(
         OpusProblem(
           .badGranule, "the stream ends after \(cursor) samples, before its pre-skip of \(facts.head.preSkip)"
@@ -98,10 +100,10 @@ extension OpusStreamPart {
   }
 
   /// The position to place the page by, nil where it has none.
-  private mutating func usableGranule(of page: OggPage, packets: [Sized], trimmedBy next: OggPage?) -> Int64?
-  {
+  private mutating func usableGranule(of page: OggPage, packets: [Sized], before next: OggPage?) -> Int64? {
     let granule = page.granule
-    if page.endedPackets == 0 {  // RFC 7845 section 4: -1 then; else a trim, or the whole of a file without a frame
+    if page.endedPackets == 0 {
+      // RFC 7845 section 4: -1 then; else a trim, or the whole of a file without a frame.
       guard !hasAudio, page.isEnd, loss == nil else { return nil }
     } else if packets.isEmpty {  // broken ones are a hole in audio, not its begin
       guard hasAudio else { return nil }

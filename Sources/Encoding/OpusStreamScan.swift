@@ -21,8 +21,8 @@ public struct OpusStreamScan {
   private var otherKind: String?  // what the first streams are instead of Opus
   private var groupIsOpen = false  // only beginnings of streams since the last page of another kind
   private var namedOthers = false
-  private var candidate: OggPage?  // a head with the part's own serial number: the next page tells what it means
-  private var beside: OggPage?  // a head right behind the part's: of its successor, should the part have no tags
+  private var candidate: OggPage?  // a head with the part's own serial number: the next page tells its sense
+  private var beside: OggPage?  // a head right behind the part's: its successor's, should the part lack tags
 
   public init() {}
 
@@ -105,7 +105,8 @@ public struct OpusStreamScan {
     groupIsOpen = false
     if phase == .searching {
       if let otherKind { throw .notOpus("an Ogg file with \(otherKind), without Opus") }
-      throw .header("the head is missing: the first page is not the beginning of a stream")
+      let front = skip == nil ? "" : "; \(skip?.bytes ?? 0) bytes in front of it are no whole page"
+      throw .header("the head is missing: the first page isn't the beginning of a stream" + front)
     }
     if let stray = candidate, page.serial == stray.serial, page.sequence == part?.nextSequence,
       !page.body.span.begins(with: "OpusTags")

@@ -10,7 +10,8 @@ import COgg
   /// Packets taken since the stream's start, head and tags not counted.
   public private(set) var packets: Int64 = 0
   private var pageBytes: [UInt8] = []
-  private var held: [UInt8] = []  // the newest packet: only the next one or the end decides its granule and flag
+  /// The newest packet: only the next one, or the end, decides its granule and flag.
+  private var held: [UInt8] = []
   private var hasHeld = false
 
   /// - Parameters:

@@ -162,7 +162,8 @@ public struct TakeMachine: Sendable, Equatable {
     case .preparing, .armed:
       state = .idle
       return .releaseSource
-    case .sealing, .sealed, .failed, .discarded, .idle, .denied, .unavailable: return .none  // a second stop is harmless
+    case .sealing, .sealed, .failed, .discarded, .idle, .denied, .unavailable:
+      return .none  // a second stop is harmless
     }
   }
 
@@ -188,10 +189,10 @@ public struct TakeMachine: Sendable, Equatable {
   /// The front end goes away and wants the take kept.
   public mutating func leave() -> Action {
     switch state {
-    case .recording, .interrupted:
+    case .recording, .interrupted(_, whilePaused: false):
       state = .interrupted(.left, whilePaused: false)
       return .keepPartial
-    case .paused:
+    case .paused, .interrupted(_, whilePaused: true):
       state = .interrupted(.left, whilePaused: true)
       return .keepPartial
     case .preparing, .armed:

@@ -80,7 +80,9 @@ extension PartialTake {
     let target = name
     let existing = Disk.identity(target.audio, in: parent)
     if let existing {
-      guard existing == replaces else { return target }  // not what we were told to replace: `commit` finds another name
+      guard existing == replaces else {
+        return target  // not what we were told to replace: `commit` finds another name
+      }
       let trash = Trash(folder: folder)
       try trash.take([target.audio, target.manifest], from: parent)
     } else if Disk.identity(target.manifest, in: parent) != nil {

@@ -28,10 +28,11 @@ let package = Package(
     system("COgg", "ogg", "libogg-dev"),
     system("CCrypto", "libcrypto", "libssl-dev"),
     system("CEbur128", "libebur128", "libebur128-dev"),
+    system("CALSA", "alsa", "libasound2-dev"),
     .systemLibrary(name: "CPlatform"),
 
     module("Platform", ["CPlatform"]),
-    module("Capture", ["Platform", "Signal", "CSndFile", "COpusFile"]),
+    module("Capture", ["Platform", "Signal", "CSndFile", "COpusFile", "CALSA"]),
     module("Signal", ["CSampleRate"]),
     module("Encoding", ["COpus", "COgg", "CCrypto"]),
     module("Session"),
@@ -41,6 +42,7 @@ let package = Package(
       name: "HoldfastCommand", dependencies: ["Holdfast", "Platform"], swiftSettings: strict),
 
     tests("CaptureTests", ["Capture", "Signal", "Platform"]),
+    tests("CaptureALSATests", ["Capture", "Signal", "Platform"]),
     tests("SignalTests", ["Signal"]),
     tests("EncodingTests", ["Encoding"]),
     tests("SessionTests", ["Session"]),

@@ -25,8 +25,8 @@ static void holdfast_pulse_got(void *context, const struct holdfast_pulse_server
 }
 
 // 0 and the name ("" where the server has no source), or -1: no libpulse, no server, or no answer within 1 s.
-// Never starts a server. Not for the capture thread.
-static inline int holdfast_pulse_default_source(char *to, size_t size) {
+// `server` is an address, NULL or "" for the user's own. Never starts a server. Not for the capture thread.
+static inline int holdfast_pulse_default_source(const char *server, char *to, size_t size) {
   void *lib = dlopen("libpulse.so.0", RTLD_NOW | RTLD_LOCAL | 0x1000 /* RTLD_NODELETE */);
   if (!lib || size == 0) return -1;
   struct holdfast_pulse_answer answer = { to, size, 0 };
@@ -52,7 +52,7 @@ static inline int holdfast_pulse_default_source(char *to, size_t size) {
     void *context = loop ? context_new(loop_api(loop), "holdfast") : 0;
     struct timespec began, now;
     clock_gettime(CLOCK_MONOTONIC, &began);
-    if (context && connect(context, 0, 1 /* PA_CONTEXT_NOAUTOSPAWN */, 0) >= 0) {
+    if (context && connect(context, server && *server ? server : 0, 1 /* PA_CONTEXT_NOAUTOSPAWN */, 0) >= 0) {
       void *operation = 0;
       for (int s; !answer.done && (s = state(context)) >= 1 && s <= 4;) {  // connecting … ready
         if (s == 4 && !operation && !(operation = ask(context, holdfast_pulse_got, &answer))) break;

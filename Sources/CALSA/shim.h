@@ -26,8 +26,6 @@ static inline int holdfast_pcm_open(snd_pcm_t **pcm, const char *name) {
   return snd_pcm_open(pcm, name, SND_PCM_STREAM_CAPTURE, SND_PCM_NONBLOCK);
 }
 static inline int holdfast_pcm_state(snd_pcm_t *pcm) { return (int)snd_pcm_state(pcm); }
-static inline int holdfast_pcm_is_null(snd_pcm_t *pcm) { return snd_pcm_type(pcm) == SND_PCM_TYPE_NULL; }
-static inline int holdfast_pcm_is_ioplug(snd_pcm_t *pcm) { return snd_pcm_type(pcm) == SND_PCM_TYPE_IOPLUG; }
 
 // The text a PCM's definition gives for `key`, such as a pulse PCM's device, following plain aliases; "" where it has
 // none. `text` has room for `size` bytes. Compares the name as a whole: dots and commas in it mean nothing.

@@ -46,6 +46,8 @@ public enum ALSADevices {
     let standard = Path("default")
     let all = hints.contains { $0.id == standard } ? hints : [(standard, "The default device")] + hints
     for (id, description) in all where seen.insert(id).inserted && !notDevices.contains(id.text) {
+      // libjack says on standard error that its server doesn't run, and can't be kept from it.
+      if DefaultSource.defined(id, "type") == "jack" { continue }
       if let device = probe(id, description) { devices.append(device) }
     }
     return devices
@@ -86,11 +88,11 @@ public enum ALSADevices {
     var device = ALSADevice(
       id: id, description: description, isDefault: id == Path("default"), kind: .microphone, status: .ready)
     do throws(Errno) {
-      var pcm = try PCM(opening: id)
+      let pcm = try PCM(opening: id)
       device.offer = pcm.offer
       if DefaultSource.monitor(of: id, server: pcm.isServer) != nil {
         device.kind = .monitor
-      } else if (try? pcm.configure(CaptureWish())) != nil, pcm.isNull {
+      } else if pcm.isNull {
         device.kind = .null
       }
     } catch {
@@ -109,26 +111,31 @@ enum DefaultSource {
   /// The name of the monitor or null source that the PCM would record; nil for a microphone, or where nobody says.
   static func monitor(of name: Path, server: Bool) -> String? {
     var source = defined(name, "device")
-    if source.isEmpty, server { source = serverDefault ?? "" }
-    let isDead = source.hasSuffix(".monitor") || source.hasPrefix("auto_null")
-    return isDead ? source : nil
+    if source.isEmpty, server { source = environment("PULSE_SOURCE") ?? asked(defined(name, "server")) ?? "" }
+    return source.hasSuffix(".monitor") || source.hasPrefix("auto_null") ? source : nil
   }
-  /// Whether a PulseAudio server, or PipeWire's, takes connections. Up to 1 s.
-  static var serverAnswers: Bool { serverDefault != nil }
+  /// Whether the PulseAudio server of that PCM, or PipeWire's, takes connections. Up to 1 s.
+  static func serverAnswers(_ name: Path) -> Bool { asked(defined(name, "server")) != nil }
 
-  private static var serverDefault: String? {
-    if let chosen = unsafe getenv("PULSE_SOURCE") { return unsafe String(cString: chosen) }
-    return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { room in
-      guard let base = room.baseAddress, unsafe holdfast_pulse_default_source(base, 512) == 0 else { return nil }
+  /// The server's default source, "" where it has none; nil where no server answers.
+  private static func asked(_ server: String) -> String? {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { room in
+      guard let base = room.baseAddress, unsafe holdfast_pulse_default_source(server, base, 512) == 0 else { return nil }
       return unsafe String(cString: base)
     }
   }
-  private static func defined(_ name: Path, _ key: String) -> String {
+  private static func environment(_ name: String) -> String? {
+    guard let value = unsafe getenv(name) else { return nil }
+    return unsafe String(cString: value)
+  }
+  /// What ALSA's configuration gives for a key of that PCM, "" for nothing.
+  static func defined(_ name: Path, _ key: String) -> String {
     unsafe name.withCString { name in
       unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { room in
         guard let base = room.baseAddress else { return "" }
         unsafe holdfast_alsa_defined(name, key, base, 512)
-        return unsafe String(cString: base)
+        let text = unsafe String(cString: base)
+        return text.hasPrefix("$") ? "" : text  // an argument of the definition, not its value
       }
     }
   }

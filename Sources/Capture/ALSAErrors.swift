@@ -98,7 +98,8 @@ public enum CaptureOpenError: Error, Equatable, Sendable {
       "\(shown(name)): the device can't run with what Holdfast reads; "
         + (offer.map { "it offers \($0.text); " } ?? "") + "try alsa:plughw: in place of alsa:hw:, or another device"
     case .badSettings(let name):
-      "\(shown(name)): bad settings in the name or in ALSA's definition of it; look into asound.conf and ~/.asoundrc"
+      "\(shown(name)): bad settings: no such card number, or ALSA's definition of the name doesn't hold; "
+        + "see `holdfast devices`, asound.conf and ~/.asoundrc"
     case .other(let name, let code): "\(shown(name)): \(alsaText(code))"
     }
   }

@@ -32,13 +32,15 @@ public struct DeviceOffer: Sendable, Equatable {
   /// Channel counts, least and most.
   public var channels: ClosedRange<Int>
 
+  private static func list(_ words: [String], _ what: String) -> String {
+    words.count > 8 ? "\(words.count) \(what)" : words.joined(separator: " or ")
+  }
   /// For people: `S16_LE or S24_3LE, 44100 or 48000 Hz, 1 to 2 channels`.
   public var text: String {
     let least = channels.lowerBound
     let most = channels.upperBound
     let count = least == most ? "\(least) channel\(least == 1 ? "" : "s")" : "\(least) to \(most) channels"
-    let shown = rates.map(String.init).joined(separator: " or ")
-    return formats.joined(separator: " or ") + ", \(shown) Hz, " + count
+    return Self.list(formats, "formats") + ", " + Self.list(rates.map(String.init), "rates") + " Hz, " + count
   }
 }
 

@@ -11,6 +11,8 @@ import Platform
   private(set) var isMapped = false
   /// `htimestamp` is the device's own clock reading, not the time of the call.
   private(set) var hasTimestamps = false
+  /// It captures nothing at all: ALSA's null device, also behind ALSA's converters.
+  private(set) var isNull = false
   /// A sound server stands behind it.
   private(set) var isServer = false
 
@@ -24,34 +26,26 @@ import Platform
     let code = unsafe name.withCString { unsafe holdfast_pcm_open(&made, $0) }
     guard code >= 0, let made = unsafe made else { throw Errno(code < 0 ? -code : EIO) }
     unsafe raw = made
-    let text = unsafe Self.describe(made)
-    hasTimestamps = text.card >= 0
-    isServer = text.name.contains("Pulse") || text.name.contains("PipeWire") || text.name.contains("JACK")
+    hasTimestamps = unsafe Self.card(made) >= 0
+    let text = unsafe Self.dump(made)
+    isServer = text.contains("PulseAudio") || text.contains("PipeWire") || text.contains("JACK")
+    isNull = text.contains("Null PCM")
   }
   deinit { if let raw = unsafe raw { unsafe snd_pcm_close(raw) } }
 
-  private static func describe(_ pcm: OpaquePointer) -> (card: Int32, name: String) {
+  /// The kernel's number of the sound card behind the PCM, below 0 where there is none.
+  private static func card(_ pcm: OpaquePointer) -> Int32 {
     var info: OpaquePointer?
-    guard unsafe snd_pcm_info_malloc(&info) >= 0, let info = unsafe info else { return (-1, "") }
+    guard unsafe snd_pcm_info_malloc(&info) >= 0, let info = unsafe info else { return -1 }
     defer { unsafe snd_pcm_info_free(info) }
-    guard unsafe snd_pcm_info(pcm, info) >= 0 else { return (-1, "") }
-    guard let name = unsafe snd_pcm_info_get_name(info) else { return (-1, "") }
-    return unsafe (snd_pcm_info_get_card(info), String(cString: name))
+    return unsafe snd_pcm_info(pcm, info) >= 0 ? unsafe snd_pcm_info_get_card(info) : -1
   }
-
-  /// It captures nothing at all: ALSA's null device, also behind ALSA's converters.
-  var isNull: Bool {
-    guard let raw = unsafe raw else { return false }
-    if unsafe holdfast_pcm_is_null(raw) != 0 { return true }
-    return dump.contains("Null PCM")
-  }
-  /// ALSA's own words on the PCM and what stands behind it.
-  private var dump: String {
-    guard let raw = unsafe raw else { return "" }
+  /// ALSA's own words on the PCM and what stands behind it: the only place where a plugin says what it is.
+  private static func dump(_ pcm: OpaquePointer) -> String {
     var output: OpaquePointer?
     guard unsafe snd_output_buffer_open(&output) >= 0, let output = unsafe output else { return "" }
     defer { unsafe snd_output_close(output) }
-    unsafe snd_pcm_dump(raw, output)
+    unsafe snd_pcm_dump(pcm, output)
     var text: UnsafeMutablePointer<CChar>?
     let size = unsafe snd_output_buffer_string(output, &text)
     guard let text = unsafe text else { return "" }

@@ -139,7 +139,7 @@ extension ALSASource {
   }
   private func lost(_ code: Int32) -> Bool {
     let server = unsafe s.pointee.pcm.isServer
-    return fail(server && !DefaultSource.serverAnswers ? .serverGone(code) : .deviceLost(code)) >= 0
+    return fail(server && !DefaultSource.serverAnswers(name) ? .serverGone(code) : .deviceLost(code)) >= 0
   }
   /// Acts on a state in which no frames come.
   ///

@@ -63,18 +63,20 @@ import Synchronization
     do throws(Errno) { pcm = try PCM(opening: name) } catch {
       throw .from(error.code, name, running: false)
     }
-    if unnamed, let monitor = DefaultSource.monitor(of: name, server: pcm.isServer) {
-      throw .noMicrophone(.monitor(monitor))
+    if unnamed {
+      if pcm.isNull { throw .noMicrophone(.null) }
+      if let monitor = DefaultSource.monitor(of: name, server: pcm.isServer) { throw .noMicrophone(.monitor(monitor)) }
     }
     let agreed: Negotiated
     do throws(NegotiationFailure) { agreed = try pcm.configure(wish) } catch {
       switch error {
       case .refused: throw .formatRefused(name, pcm.offer)
+      case .errno(EIO) where pcm.isServer: throw .noDevice(name)  // a server has no source of that name
       case .errno(let code): throw .from(code, name, running: true, offer: pcm.offer)
       }
     }
-    if unnamed, pcm.isNull { throw .noMicrophone(.null) }
     let code = pcm.restart()
+    if code == -EIO, pcm.isServer { throw .noDevice(name) }
     guard code >= 0 else { throw .from(-code, name, running: true, offer: pcm.offer) }
     return agreed
   }

@@ -66,4 +66,5 @@ public enum SourceError: Error, Equatable, Sendable {
   case unreadable(String)  // damaged, or no format we know: what is wrong, one line
   case wrongKind(String)  // an audio file's head where raw samples were promised
   case read(String)  // failed in mid-stream
+  case device(CaptureFault)  // a device stopped in mid-stream; `ALSASource.reopen` may bring it back
 }

@@ -78,7 +78,8 @@ public enum ALSADevices {
   static func line(_ bytes: [UInt8]) -> String {
     let text = String(decoding: bytes, as: UTF8.self)
     let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
-      scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar == "\u{2028}" || scalar == "\u{2029}"
+      scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar == "\u{2028}"
+        || scalar == "\u{2029}"
         ? " " : scalar
     }
     return String(String.UnicodeScalarView(scalars))
@@ -120,7 +121,9 @@ enum DefaultSource {
   /// The server's default source, "" where it has none; nil where no server answers.
   private static func asked(_ server: String) -> String? {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { room in
-      guard let base = room.baseAddress, unsafe holdfast_pulse_default_source(server, base, 512) == 0 else { return nil }
+      guard let base = room.baseAddress, unsafe holdfast_pulse_default_source(server, base, 512) == 0 else {
+        return nil
+      }
       return unsafe String(cString: base)
     }
   }

@@ -87,7 +87,8 @@ public enum CaptureOpenError: Error, Equatable, Sendable {
     switch self {
     case .noDevice(let name):
       "\(shown(name)): no such sound device; `holdfast devices` lists those that are there"
-    case .noMicrophone(let why): "no microphone: \(why.text); record a file instead: holdfast record --input file:PATH"
+    case .noMicrophone(let why):
+      "no microphone: \(why.text); record a file instead: holdfast record --input file:PATH"
     case .busy(let name): "\(shown(name)): in use by another program; close it there and try again"
     case .permission(let name):
       "\(shown(name)): permission denied; join the group audio (`usermod -aG audio USER`, then log in again), "
@@ -96,7 +97,8 @@ public enum CaptureOpenError: Error, Equatable, Sendable {
       "\(shown(name)): no sound server answers; start it (`systemctl --user start pulseaudio` or `pipewire-pulse`)"
     case .formatRefused(let name, let offer):
       "\(shown(name)): the device can't run with what Holdfast reads; "
-        + (offer.map { "it offers \($0.text); " } ?? "") + "try alsa:plughw: in place of alsa:hw:, or another device"
+        + (offer.map { "it offers \($0.text); " } ?? "")
+        + "try alsa:plughw: in place of alsa:hw:, or another device"
     case .badSettings(let name):
       "\(shown(name)): bad settings: no such card number, or ALSA's definition of the name doesn't hold; "
         + "see `holdfast devices`, asound.conf and ~/.asoundrc"
@@ -110,7 +112,8 @@ public enum CaptureOpenError: Error, Equatable, Sendable {
   /// - Parameters:
   ///   - running: it failed once the PCM was open: the name is right then.
   ///   - offer: what the device can do, where it could be asked.
-  static func from(_ code: Int32, _ name: Path, running: Bool, offer: DeviceOffer? = nil) -> CaptureOpenError {
+  static func from(_ code: Int32, _ name: Path, running: Bool, offer: DeviceOffer? = nil) -> CaptureOpenError
+  {
     switch code {
     case EBUSY, EAGAIN: .busy(name)
     case EACCES, EPERM: .permission(name)

@@ -68,7 +68,9 @@ struct LossMeter: Sendable {
   ///   - time: of that position, nanoseconds on the monotonic clock.
   ///   - waited: the device had nothing ready before: no backlog is behind these frames.
   /// - Returns: what was lost since the pair before; nil for nothing.
-  mutating func note(position: Int64, time: Int64, waited: Bool) -> (frames: Int64, uncertainty: Int64, Cause)? {
+  mutating func note(position: Int64, time: Int64, waited: Bool) -> (
+    frames: Int64, uncertainty: Int64, Cause
+  )? {
     let lateness = time - nanoseconds(position)
     guard let before = floor else {
       (floor, floorTime, overran) = (lateness, time, false)  // nothing was delivered before it: nothing to miss

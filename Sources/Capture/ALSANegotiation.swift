@@ -73,9 +73,13 @@ enum Negotiation {
   ]
 
   /// Calls `body` with everything the PCM can do, ALSA's own resampling shut out.
-  private static func space<R>(_ pcm: OpaquePointer, _ body: (OpaquePointer) -> R) -> Result<R, NegotiationFailure> {
+  private static func space<R>(_ pcm: OpaquePointer, _ body: (OpaquePointer) -> R) -> Result<
+    R, NegotiationFailure
+  > {
     var made: OpaquePointer?
-    guard unsafe snd_pcm_hw_params_malloc(&made) >= 0, let params = unsafe made else { return .failure(.errno(ENOMEM)) }
+    guard unsafe snd_pcm_hw_params_malloc(&made) >= 0, let params = unsafe made else {
+      return .failure(.errno(ENOMEM))
+    }
     defer { unsafe snd_pcm_hw_params_free(params) }
     let code = unsafe snd_pcm_hw_params_any(pcm, params)
     guard code >= 0 else { return .failure(.errno(-code)) }
@@ -124,17 +128,22 @@ enum Negotiation {
     _ pcm: OpaquePointer, _ params: OpaquePointer, _ wish: CaptureWish
   ) -> Result<Negotiated, NegotiationFailure> {
     let mapped = SND_PCM_ACCESS_MMAP_INTERLEAVED
-    let order = wish.mmap ? [mapped, SND_PCM_ACCESS_RW_INTERLEAVED] : [SND_PCM_ACCESS_RW_INTERLEAVED, mapped]
-    guard let access = order.first(where: { unsafe snd_pcm_hw_params_set_access(pcm, params, $0) >= 0 }) else {
+    let order =
+      wish.mmap ? [mapped, SND_PCM_ACCESS_RW_INTERLEAVED] : [SND_PCM_ACCESS_RW_INTERLEAVED, mapped]
+    guard let access = order.first(where: { unsafe snd_pcm_hw_params_set_access(pcm, params, $0) >= 0 })
+    else {
       return .failure(.refused)
     }
     var rate = UInt32(clamping: wish.exactly?.rate ?? wish.rate)
     var direction: Int32 = 0
-    guard unsafe snd_pcm_hw_params_set_rate_near(pcm, params, &rate, &direction) >= 0 else { return .failure(.refused) }
+    guard unsafe snd_pcm_hw_params_set_rate_near(pcm, params, &rate, &direction) >= 0 else {
+      return .failure(.refused)
+    }
 
     var channels: UInt32 = UInt32(clamping: wish.exactly?.channels ?? 1)
     if unsafe snd_pcm_hw_params_set_channels(pcm, params, channels) < 0 {
-      guard wish.exactly == nil, unsafe snd_pcm_hw_params_set_channels_first(pcm, params, &channels) >= 0 else {
+      guard wish.exactly == nil, unsafe snd_pcm_hw_params_set_channels_first(pcm, params, &channels) >= 0
+      else {
         return .failure(.refused)
       }
     }
@@ -156,7 +165,8 @@ enum Negotiation {
     unsafe snd_pcm_hw_params_get_period_size(params, &period, &direction)
     unsafe snd_pcm_hw_params_get_buffer_size(params, &buffer)
     let agreed = Negotiated(
-      format: SourceFormat(sample: format.1, rate: Int(rate), channels: Int(channels)), mapped: access == mapped,
+      format: SourceFormat(sample: format.1, rate: Int(rate), channels: Int(channels)),
+      mapped: access == mapped,
       period: max(1, Int(period)), buffer: max(1, Int(buffer)))
     guard rate > 0, channels > 0, wish.exactly == nil || wish.exactly == agreed.format else {
       return .failure(.refused)

@@ -19,6 +19,7 @@ import Synchronization
   public let bufferFrames: Int
   public var statedFrames: Int64? { nil }
   public var problems: [SourceProblem] { [] }
+  public var drainsAfterInterrupt: Bool { true }
 
   let wish: CaptureWish
   let wake: Descriptor
@@ -35,7 +36,9 @@ import Synchronization
     let asked = name ?? Path("default")
     var pcm = PCM()
     let agreed: Negotiated
-    do throws(CaptureOpenError) { agreed = try Self.open(asked, wish, unnamed: name == nil, into: &pcm) } catch {
+    do throws(CaptureOpenError) {
+      agreed = try Self.open(asked, wish, unnamed: name == nil, into: &pcm)
+    } catch {
       throw name == nil ? error.forDefault : error
     }
     let fd = holdfast_eventfd()
@@ -65,7 +68,9 @@ import Synchronization
     }
     if unnamed {
       if pcm.isNull { throw .noMicrophone(.null) }
-      if let monitor = DefaultSource.monitor(of: name, server: pcm.isServer) { throw .noMicrophone(.monitor(monitor)) }
+      if let monitor = DefaultSource.monitor(of: name, server: pcm.isServer) {
+        throw .noMicrophone(.monitor(monitor))
+      }
     }
     let agreed: Negotiated
     do throws(NegotiationFailure) { agreed = try pcm.configure(wish) } catch {

@@ -32,7 +32,9 @@ enum Help {
     switch command {
     case .record:
       [
-        "", "examples:", "  holdfast record --input file:talk.wav -o talk.opus",
+        "", "examples:", "  holdfast record -o talk.opus",
+        "  holdfast record --input alsa:hw:1,0 -o talk.opus",
+        "  holdfast record --input file:talk.wav -o talk.opus",
         "  arecord -f S16_LE -r 48000 -c 1 -t raw | holdfast record --input - -o talk.opus",
         "  holdfast record --input file:talk.wav --realtime --max-ms 90000 --json", "",
         "While it records: space pauses and resumes, m marks, enter or q stops, x twice discards.",
@@ -43,6 +45,7 @@ enum Help {
       ["", "examples:", "  holdfast inspect talk.opus", "  holdfast inspect --json *.wav | jq .duration_ms"]
     case .verify: ["", "example:", "  holdfast verify takes/*.opus"]
     case .list: ["", "Without DIR: the takes folder, $XDG_DATA_HOME/holdfast/takes."]
+    case .devices: ["", "The first column is what --input alsa:NAME takes."]
     case .help: []
     }
   }

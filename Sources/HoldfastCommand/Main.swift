@@ -45,6 +45,7 @@ import Platform
       case .inspect: return try InspectCommand.run(arguments, output)
       case .verify: return try VerifyCommand.run(arguments, output)
       case .list: return try ListCommand.run(arguments, output)
+      case .devices: return try DevicesCommand.run(arguments, output)
       case .help: return try Help.run(arguments, output)
       }
     } catch {

@@ -2,13 +2,14 @@ import Platform
 
 /// The commands, in the order that help shows them.
 enum CommandName: String, CaseIterable {
-  case record, inspect, verify, list, help
+  case record, inspect, verify, list, devices, help
 
   var arguments: String {
     switch self {
     case .record: "[-o FILE.opus]"
     case .inspect, .verify: "FILE…"
     case .list: "[DIR]"
+    case .devices: ""
     case .help: "[COMMAND]"
     }
   }
@@ -18,6 +19,7 @@ enum CommandName: String, CaseIterable {
     case .inspect: "says what is in takes and other audio files"
     case .verify: "checks takes: pages, checksum, decoded length, ledger, manifest"
     case .list: "lists takes and partial takes of a folder"
+    case .devices: "lists the sound devices that can record"
     case .help: "explains a command"
     }
   }
@@ -58,6 +60,13 @@ struct Option {
     Option("--complexity", nil, "0-10", [.record], "of the Opus encoder; default 10"),
     Option("--resampler", nil, "QUALITY", [.record], "fastest, medium (default) or best"),
     Option("--gaps", nil, "fill|close", [.record], "lost frames become silence (default) or nothing"),
+    Option("--arm", nil, nil, [.record], "listens first; space or SIGUSR1 starts"),
+    Option(
+      "--pre-roll", nil, "MS", [.record], "with --arm: sound from before the start that goes into the take"),
+    Option("--period-ms", nil, "MS", [.record], "how often a device hands over frames; default 10"),
+    Option("--buffer-ms", nil, "MS", [.record], "how much a device holds before it overruns; default 100"),
+    Option(
+      "--mmap", nil, nil, [.record], "reads a device through its mapped buffer instead of snd_pcm_readi"),
     Option("--wait-device", nil, "S", [.record], "how long a lost device is waited for; default 10"),
     Option(
       "--force", nil, nil, [.record],
@@ -66,7 +75,7 @@ struct Option {
     Option("--round", nil, "N", [.record], "goes into the take's context"),
     Option("--take-id", nil, "ID", [.record], "names the take: same id and input give the same bytes"),
     Option(
-      "--json", nil, nil, [.record, .inspect, .verify, .list],
+      "--json", nil, nil, [.record, .inspect, .verify, .list, .devices],
       "one JSON object a line, and nothing else on standard output"),
     Option("--no-ui", nil, nil, [.record], "reads no keys and draws nothing"),
     Option(

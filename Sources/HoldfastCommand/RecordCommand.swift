@@ -11,6 +11,7 @@ struct RecordCommand {
   private let inputOptions: InputOptions
   private let json: Bool
   private let ui: Bool
+  private let arm: Bool
 
   init(_ arguments: Arguments) throws(UsageError) {
     guard arguments.operands.isEmpty else {
@@ -34,7 +35,14 @@ struct RecordCommand {
         ]) ?? .s16
     options.raw.rate = Int(try arguments.number("--rate", 188...12_288_000) ?? 48_000)
     options.raw.channels = Int(try arguments.number("--channels", 1...256) ?? 1)
+    options.periodMs = Int(try arguments.number("--period-ms", 1...1_000) ?? 10)
+    options.bufferMs = Int(try arguments.number("--buffer-ms", 2...10_000) ?? 100)
+    options.mmap = arguments.has("--mmap")
     inputOptions = options
+    arm = arguments.has("--arm")
+    if arguments.has("--pre-roll"), !arm {
+      throw UsageError("--pre-roll is for --arm: without it nothing comes before")
+    }
 
     var settings = RecordingSettings()
     settings.output = arguments.values["--output"]
@@ -42,6 +50,7 @@ struct RecordCommand {
     settings.force = arguments.has("--force")
     settings.maxMs = try arguments.number("--max-ms", 0...Int64.max / 48) ?? 0
     settings.minValidMs = try arguments.number("--min-valid-ms", 0...Int64.max / 48) ?? 0
+    settings.preRollMs = try arguments.number("--pre-roll", 0...RecordingSettings.longestPreRollMs) ?? 0
     let bitrates = RecordingSettings.bitrates
     settings.encoder.bitrate = Int(
       try arguments.number("--bitrate", Int64(bitrates.lowerBound)...Int64(bitrates.upperBound)) ?? 32_000)
@@ -110,7 +119,8 @@ struct RecordCommand {
         output)
     }
     do throws(RecorderFailure) {
-      try recorder.start(source: try input.open(inputOptions))
+      let source = try input.open(inputOptions)
+      if arm { try recorder.arm(source: source) } else { try recorder.start(source: source) }
     } catch {
       // The events of a start that failed hold nothing that the error doesn't say.
       return Main.report(error, json: json, output)
@@ -156,6 +166,14 @@ struct RecordCommand {
         case .interrupted(let reason, _):
           line.clear()
           Output.note("interrupted: \(reason.rawValue)")
+        case .gap(let gap, _):
+          line.clear()
+          Output.note(
+            "lost \(milliseconds(frames: gap.frames)) ms of sound"
+              + (gap.filled ? ": silence stands for it" : ", which the take leaves out"))
+        case .resumed:
+          line.clear()
+          Output.note("it goes on")
         case .state, .level, .mark: break
         }
       }
@@ -215,7 +233,7 @@ final class Control: Sendable {
     }
     return false
   }
-  func toggle() { recorder.togglePause() }
+  func toggle() { recorder.toggle() }
   func mark() { _ = recorder.mark() }
   func press(_ key: Keys.Key) {
     switch key {

@@ -75,8 +75,8 @@ func `a limit stops at that very frame, also inside a fade`(_ block: Int) {
 @Test func `a mark is placed where it was made, and in a pause at the joint`() {
   let (_, transitions, _) = run(
     9_000, block: 480,
-    [(.mark(0), 700), (.pause, 1_000), (.mark(1), 3_000), (.resume, 5_000), (.mark(2), 6_000)])
-  let marks = transitions.filter { if case .mark = $0.command { true } else { false } }
+    [(.note(0), 700), (.pause, 1_000), (.note(1), 3_000), (.resume, 5_000), (.note(2), 6_000)])
+  let marks = transitions.filter { if case .note = $0.command { true } else { false } }
   #expect(marks.map(\.effectiveFrame) == [700, 1_240, 2_240])
 }
 

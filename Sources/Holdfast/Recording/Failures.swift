@@ -84,6 +84,7 @@ enum Failures {
     case .unreadable(let why): return make(65, "unreadable", "\(shown): \(why)")
     case .wrongKind(let why): return make(64, "usage", "\(shown): \(why)")
     case .read(let why): return make(65, "damaged", "\(shown): \(why)")
+    case .device(let fault): return make(69, fault.reason, fault.text)
     }
   }
 
@@ -93,13 +94,9 @@ enum Failures {
     let why =
       switch error {
       case .read(let why), .unreadable(let why), .wrongKind(let why): why
+      case .device(let fault): fault.text
       default: "the source failed"
       }
-    if case .wrongKind = error {
-      failure.code = 64
-    } else {
-      failure.kind = "damaged"
-    }
     failure.message = "the input ended early: \(why); \(take.path.display) holds what came before"
     return failure
   }

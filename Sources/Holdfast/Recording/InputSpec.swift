@@ -68,11 +68,8 @@ public enum InputSpec: Sendable, Equatable {
   public func open(_ options: InputOptions) throws(RecorderFailure) -> any Source {
     let source: any Source
     switch self {
-    case .alsa, .defaultMicrophone:
-      throw RecorderFailure(
-        code: 69, kind: "no_microphone",
-        message: "no microphone: this version can't open sound devices yet; "
-          + "record a file instead: holdfast record --input file:PATH")
+    case .alsa(let name): source = try Self.device(name, options)
+    case .defaultMicrophone: source = try Self.device(nil, options)
     case .file(let path):
       source = try Self.file(path)
     case .standardInput:
@@ -96,6 +93,12 @@ public enum InputSpec: Sendable, Equatable {
 }
 
 extension InputSpec {
+  private static func device(_ name: Path?, _ options: InputOptions) throws(RecorderFailure) -> any Source {
+    let wish = CaptureWish(periodMs: options.periodMs, bufferMs: options.bufferMs, mmap: options.mmap)
+    do throws(CaptureOpenError) { return try ALSASource(name: name, wish: wish) } catch {
+      throw RecorderFailure(code: error.exitCode, kind: error.kind, message: error.message)
+    }
+  }
   private static func file(_ path: Path) throws(RecorderFailure) -> any Source {
     let file: ByteFile
     do throws(SourceError) { file = try ByteFile.open(path) } catch {
@@ -116,6 +119,10 @@ public struct InputOptions: Sendable {
   public var paced = false
   /// Frames a read takes at most.
   public var blockFrames: Int?
+  /// How a device hands its frames over.
+  public var periodMs = 10
+  public var bufferMs = 100
+  public var mmap = false
   /// What raw samples on standard input are.
   public var raw = SourceFormat(sample: .s16, rate: 48_000, channels: 1)
 

@@ -50,7 +50,9 @@ public enum RecorderEvent: Sendable {
   case state(TakeState, effectiveFrames: Int64)
   case level(Level, bars: [Double])
   case mark(effectiveFrames: Int64, label: String?)
+  case gap(Gap, effectiveFrames: Int64)
   case interrupted(InterruptionReason, effectiveFrames: Int64)
+  case resumed(effectiveFrames: Int64)
   case discarded(Path)
   case sealed(SealedTake)
   case failed(RecorderFailure)
@@ -71,6 +73,13 @@ public enum RecorderEvent: Sendable {
     case .mark(let frames, let label):
       fields = [("event", .string("mark")), ("at_ms", ms(frames))]
       if let label { fields.append(("label", .string(label))) }
+    case .gap(let gap, let frames):
+      fields = [
+        ("event", .string("gap")), ("at_ms", ms(frames)), ("length_ms", ms(gap.frames)),
+        ("frames", .int(gap.frames)), ("filled", .bool(gap.filled)), ("measured_by", .string(gap.measuredBy)),
+        ("uncertainty_frames", .int(gap.uncertaintyFrames)),
+      ]
+    case .resumed(let frames): fields = [("event", .string("resumed")), ("effective_ms", ms(frames))]
     case .interrupted(let reason, let frames):
       fields = [
         ("event", .string("interrupted")), ("reason", .string(reason.rawValue)), ("effective_ms", ms(frames)),

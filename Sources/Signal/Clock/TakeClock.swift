@@ -7,10 +7,10 @@ public struct TakeClock: Sendable {
   /// Length of the fades at a joint: 5 ms.
   public static let fadeFrames = 240
 
-  /// A mark changes nothing; its number is the caller's.
+  /// A note changes nothing: it only finds its effective frame. Its number is the caller's.
   public enum Command: Sendable, Equatable {
     case pause, resume
-    case mark(Int)
+    case note(Int)
   }
   /// Something that took effect at an exact frame.
   public struct Transition: Sendable, Equatable {
@@ -23,6 +23,7 @@ public struct TakeClock: Sendable {
     public var closed = false
   }
   private enum Gate: Equatable {
+    case waiting  // armed: the take hasn't begun
     case open
     case fadingOut(done: Int)
     case closed
@@ -35,8 +36,22 @@ public struct TakeClock: Sendable {
   private var fadedIn = fadeFrames  // frames of the fade-in that are through; all of them at the start
   private var commands: [(command: Command, position: Int64, captureFrame: Int64)] = []
 
-  /// - Parameter maxFrames: effective frames after which nothing more is kept; nil for no limit.
-  public init(maxFrames: Int64?) { self.maxFrames = maxFrames }
+  /// - Parameters:
+  ///   - maxFrames: effective frames after which nothing more is kept; nil for no limit.
+  ///   - waiting: nothing is kept before `begin`.
+  public init(maxFrames: Int64?, waiting: Bool = false) {
+    self.maxFrames = maxFrames
+    if waiting { gate = .waiting }
+  }
+
+  /// The take begins here, without a fade: all that comes from now on is kept.
+  public mutating func begin() { if gate == .waiting { gate = .open } }
+  /// The take begins at a later position, without a fade.
+  public mutating func begin(at position: Int64) { schedule(.resume, at: position, captureFrame: 0) }
+  /// Counts positions back: frames that were let go by while waiting come once more.
+  public mutating func step(back frames: Int64) { position -= frames }
+  /// The next frames follow on ones that are missing: they fade in.
+  public mutating func joint() { if gate == .open { fadedIn = 0 } }
 
   public var isFull: Bool { maxFrames.map { effectiveFrames >= $0 } ?? false }
   public var isPaused: Bool { gate == .closed }
@@ -62,7 +77,7 @@ public struct TakeClock: Sendable {
       if let next = commands.first, canApply(next.command) { n = min(n, Int(next.position - position)) }
       switch gate {
       case .open: break
-      case .closed:
+      case .closed, .waiting:
         advance(n, kept: false)
         first += n
         apply(transition)
@@ -91,7 +106,7 @@ public struct TakeClock: Sendable {
   private func canApply(_ command: Command) -> Bool {
     switch (command, gate) {
     case (.resume, .fadingOut): false
-    case (.pause, _), (.resume, _), (.mark, _): true
+    case (.pause, _), (.resume, _), (.note, _): true
     }
   }
   private mutating func apply(_ transition: (Transition) -> Void) {
@@ -104,7 +119,10 @@ public struct TakeClock: Sendable {
       case (.resume, .closed):
         gate = .open
         fadedIn = 0
-      case (.mark, _): break
+      case (.resume, .waiting):
+        gate = .open
+        continue
+      case (.note, _): break
       case (.pause, _), (.resume, _): continue
       }
       transition(

@@ -73,7 +73,8 @@ struct LossMeter: Sendable {
   )? {
     let lateness = time - nanoseconds(position)
     guard let before = floor else {
-      (floor, floorTime, overran) = (lateness, time, false)  // nothing was delivered before it: nothing to miss
+      // Nothing was delivered before it: nothing to miss.
+      (floor, floorTime, overran) = (lateness, time, false)
       return nil
     }
     let allowed = before + max(0, time - floorTime) / 100

@@ -38,6 +38,8 @@ final class CaptureThread: @unchecked Sendable {
     var problems: [SourceProblem] = []
     var damage: String?
   }
+  /// Device frames delivered so far. Any thread.
+  var captured: Int64 { ring.written }
   /// Complete once the ring is closed.
   var end: End { endBox.withLock { $0 } }
 

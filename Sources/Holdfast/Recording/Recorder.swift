@@ -37,6 +37,8 @@ public final class Recorder: Sendable {
   public var state: TakeState { machine.withLock { $0.state } }
   /// Effective time in milliseconds: frames in the take, never a wall clock.
   public var effectiveMs: Int64 { milliseconds(frames: running.withLock { $0?.signal.effectiveFrames } ?? 0) }
+  /// Device frames that have arrived since the source was opened.
+  public var captured: Int64 { running.withLock { $0?.capture.captured } ?? 0 }
   /// What was odd about the source without costing audio; complete once the events have ended.
   public var sourceProblems: [SourceProblem] { problems.withLock { $0 } }
 

@@ -241,7 +241,7 @@ final class SignalThread: @unchecked Sendable {
     case .loss(let loss):
       let rate = ring.format.rate
       let length = takeFrames(deviceFrames: loss.frames, rate: rate)
-      if length > Self.longestFill, !clock.isPaused {
+      if length > Self.longestFill, !transition.paused {
         path.record(.interruption(.overrunStorm, event.time), capture: transition.captureFrame, effective: at)
         path.record(
           .continued(
@@ -256,7 +256,7 @@ final class SignalThread: @unchecked Sendable {
       }
       // What a paused take loses costs it nothing: it is told with length 0.
       let gap = Gap(
-        frames: clock.isPaused ? 0 : length, filled: gaps == .fill, measuredBy: loss.measuredBy.rawValue,
+        frames: transition.paused ? 0 : length, filled: gaps == .fill, measuredBy: loss.measuredBy.rawValue,
         uncertaintyFrames: takeFrames(deviceFrames: loss.uncertaintyFrames, rate: rate))
       path.record(.gap(gap), capture: transition.captureFrame, effective: at)
       onEvent(.gap(gap, effectiveFrames: at))

@@ -21,6 +21,8 @@ public struct TakeClock: Sendable {
     public var effectiveFrame: Int64
     /// True for the second report of a pause: its fade-out is through, nothing is kept from here on.
     public var closed = false
+    /// For a note: nothing was kept when it took effect.
+    public var paused = false
   }
   private enum Gate: Equatable {
     case waiting  // armed: the take hasn't begun
@@ -127,7 +129,8 @@ public struct TakeClock: Sendable {
       }
       transition(
         Transition(
-          command: next.command, captureFrame: next.captureFrame, effectiveFrame: effectiveFrames))
+          command: next.command, captureFrame: next.captureFrame, effectiveFrame: effectiveFrames,
+          paused: gate == .closed))
     }
   }
   private mutating func advance(_ n: Int, kept: Bool) {

@@ -73,9 +73,9 @@ public struct OpusStreamScan {
     }
     if case .cutPage = skip?.kind, let skip {
       throw .noAudio(
-        "no whole page of audio: the file ends inside a page, of which \(skip.bytes) bytes are there")
+        "the file ends inside a page, of which \(skip.bytes) bytes are there, before any whole page of audio")
     }
-    if skip != nil { throw .noAudio("no whole page of audio: behind the headers lie bytes that are no page") }
+    if skip != nil { throw .noAudio("behind the headers lie only bytes that are no page") }
     throw .noAudio(waitsForTags ? "the file ends after the head" : "the file ends after the headers")
   }
 

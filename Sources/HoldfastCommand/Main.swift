@@ -7,6 +7,8 @@ import Platform
 @main struct Main {
   static func main() {
     fillStandardDescriptors()
+    // Swift's runtime would hold a crashed process for a backtrace, and with it the take's lock: a crash is a kill.
+    for fault in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV] { holdfast_set_default(fault) }
     holdfast_set_ignored(SIGPIPE)
     holdfast_set_ignored(SIGXFSZ)  // a file-size limit is an error of the write, not a death
     var words: [Path] = []

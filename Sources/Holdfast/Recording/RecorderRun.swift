@@ -178,11 +178,11 @@ extension Recorder {
   }
 
   private func seal(_ taking: Taking, _ end: TakeEnd, _ source: CaptureThread.End) {
-    // After a disk failure the take is what the disk has: whole packets, as recovery would seal them.
+    // After a disk failure the take is what the disk has: whole packets, as recovery would seal them. Where only the
+    // last tail couldn't be written, the last page holds all of it.
     let store = taking.store
-    let lookahead = end.granule - end.effectiveFrames
-    let granule = store.failure == nil ? end.granule : store.packets * Int64(packetFrames)
-    let frames = store.failure == nil ? end.effectiveFrames : max(0, granule - lookahead)
+    let granule = min(end.granule, store.packets * Int64(packetFrames))
+    let frames = max(0, granule - (end.granule - end.effectiveFrames))
     do throws(RecorderFailure) {
       let take = try sealed(taking, end, granule: granule, frames: frames)
       _ = machine.withLock { $0.finished(sealed: true) }
@@ -200,7 +200,9 @@ extension Recorder {
   private func loss(
     _ take: SealedTake, _ end: TakeEnd, _ store: StoreThread, _ source: CaptureThread.End
   ) -> RecorderFailure? {
-    if let error = store.failure { return Failures.lostTail(error, take, captured: end.effectiveFrames) }
+    if let error = store.failure, take.effectiveFrames < end.effectiveFrames {
+      return Failures.lostTail(error, take, captured: end.effectiveFrames)
+    }
     if let failure = end.failure {
       return RecorderFailure(
         code: 74, kind: "encoder", path: take.path,

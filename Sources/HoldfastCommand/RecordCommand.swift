@@ -171,6 +171,12 @@ struct RecordCommand {
           Output.note(
             "lost \(milliseconds(frames: gap.frames)) ms of sound"
               + (gap.filled ? ": silence stands for it" : ", which the take leaves out"))
+        case .warning(.noSignal, let active, let frame):
+          line.clear()
+          Output.note(
+            active
+              ? "no signal since \(clockText(milliseconds(frames: frame))): is the microphone muted?"
+              : "there is a signal again")
         case .resumed:
           line.clear()
           Output.note("it goes on")

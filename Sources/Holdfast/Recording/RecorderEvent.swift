@@ -45,12 +45,20 @@ extension Path {
   }
 }
 
+/// What a person should look after while it records.
+public enum RecorderWarning: String, Sendable {
+  /// Nothing but digital zero, a constant or hiss below −72 dBFS for 2 s.
+  case noSignal = "no_signal"
+}
+
 /// What a recorder reports. Times are effective time.
 public enum RecorderEvent: Sendable {
   case state(TakeState, effectiveFrames: Int64)
   case level(Level, bars: [Double])
   case mark(effectiveFrames: Int64, label: String?)
   case gap(Gap, effectiveFrames: Int64)
+  /// `atFrame` is where its cause began or ended.
+  case warning(RecorderWarning, active: Bool, atFrame: Int64)
   case interrupted(InterruptionReason, effectiveFrames: Int64)
   case resumed(effectiveFrames: Int64)
   case discarded(Path)
@@ -78,6 +86,11 @@ public enum RecorderEvent: Sendable {
         ("event", .string("gap")), ("at_ms", ms(frames)), ("length_ms", ms(gap.frames)),
         ("frames", .int(gap.frames)), ("filled", .bool(gap.filled)), ("measured_by", .string(gap.measuredBy)),
         ("uncertainty_frames", .int(gap.uncertaintyFrames)),
+      ]
+    case .warning(let warning, let active, let frame):
+      fields = [
+        ("event", .string("warning")), ("kind", .string(warning.rawValue)), ("active", .bool(active)),
+        ("at_ms", ms(frame)),
       ]
     case .resumed(let frames): fields = [("event", .string("resumed")), ("effective_ms", ms(frames))]
     case .interrupted(let reason, let frames):

@@ -10,6 +10,8 @@ struct TakePath {
   private var queue: StoreQueue?
   private var meter = Meter()
   private var bars = LiveBars()
+  private var silence = NoSignalDetector(rate: takeRate)
+  private var isSilent = false
   private var frames = [Float](repeating: 0, count: packetFrames)
   private var frameCount = 0
   private var packet = [UInt8](repeating: 0, count: OpusEncoder.largestPacket)
@@ -42,6 +44,14 @@ struct TakePath {
       meter.push(part) { level in
         bars.push(level.bar)
         onEvent(.level(level, bars: bars.bars))
+      }
+      silence.push(part)
+      if silence.isActive != isSilent {
+        isSilent = silence.isActive
+        onEvent(
+          .warning(
+            .noSignal, active: isSilent,
+            atFrame: silence.activeSince ?? silence.stretches.last?.upperBound ?? 0))
       }
       let at = frameCount
       var target = frames.mutableSpan

@@ -43,7 +43,7 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport",
       swiftSettings: [.treatAllWarnings(as: .error)]),
-    tests("HoldfastTests", ["TestSupport"]),
+    tests("HoldfastTests", ["TestSupport", "Holdfast", "Capture"]),
     tests("CaptureTests", ["Capture", "Signal", "Platform"]),
     tests("SignalTests", ["Signal"]),
     tests("EncodingTests", ["Encoding"]),

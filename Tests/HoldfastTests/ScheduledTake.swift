@@ -38,17 +38,21 @@ struct ScheduledTake {
     return try Recorded(said, folder, folder.file("take.opus"))
   }
 
-  /// Effective frames by the rule itself: a pause keeps 240 frames more, a resume waits for them.
-  func effectiveFrames(pauses: [Range<Int>]) -> Int {
+  /// Where each pause begins in the take and how long the take is, by the rule itself: a pause keeps 240 frames more,
+  /// and a resume waits for them. Frames of 48 kHz.
+  func expected(pauses: [Range<Int>]) -> (begins: [Int], total: Int) {
     let total = take(samples.count)
+    var begins: [Int] = []
     var kept = 0
-    var open = 0  // where the open stretch began
+    var open = 0  // where in the source the open stretch began
     for pause in pauses {
-      let closed = min(total, max(open, take(pause.lowerBound)) + 240)
+      let begin = max(open, take(pause.lowerBound))
+      let closed = min(total, begin + 240)
+      begins.append(kept + begin - open)
       kept += closed - open
       open = pause.upperBound < samples.count ? max(closed, take(pause.upperBound)) : total
     }
-    return kept + total - open
+    return (begins, kept + total - open)
   }
   private func take(_ device: Int) -> Int { Int((Double(device) * 48_000 / Double(rate)).rounded()) }
 }

@@ -44,7 +44,7 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport",
       swiftSettings: [.treatAllWarnings(as: .error)]),
-    tests("HoldfastTests", ["TestSupport", "Holdfast"]),
+    tests("HoldfastTests", ["TestSupport", "Holdfast", "Capture"]),
     tests("CaptureTests", ["Capture", "Signal", "Platform"]),
     tests("CaptureALSATests", ["Capture", "Signal", "Platform"]),
     tests("SignalTests", ["Signal"]),

@@ -29,6 +29,15 @@ public struct Finished: Sendable, CustomStringConvertible {
   public let cpuSeconds: Double
   public let wallSeconds: Double
 
+  public init(
+    exit: Int32?, signal: Int32? = nil, timedOut: Bool = false, out: Data, err: Data = Data(),
+    peakMemory: Int = 0,
+    cpuSeconds: Double = 0, wallSeconds: Double = 0
+  ) {
+    (self.exit, self.signal, self.timedOut, self.out, self.err) = (exit, signal, timedOut, out, err)
+    (self.peakMemory, self.cpuSeconds, self.wallSeconds) = (peakMemory, cpuSeconds, wallSeconds)
+  }
+
   /// Each line of standard output as a JSON object. Throws at a line that isn't one.
   public func jsonLines() throws -> [[String: Any]] {
     try outLines.map { line in

@@ -80,7 +80,7 @@ struct LossMeter: Sendable {
     let allowed = before + max(0, time - floorTime) / 100
     if overran {
       let lost = max(0, frames(lateness - before))
-      let uncertainty = max(1, notes < 8 ? period : frames(jitter) + 1)
+      let uncertainty = max(1, notes < 8 ? period : frames(spread) + 1)
       restart(at: lateness, time)
       return (lost, uncertainty, .overrun)
     }
@@ -90,13 +90,13 @@ struct LossMeter: Sendable {
       suspicious += 1
       guard suspicious >= Self.silentReads else { return nil }
       let lost = frames(leastSuspicious)
-      let uncertainty = max(period, frames(jitter) + 1)
+      let uncertainty = max(period, frames(spread) + 1)
       restart(at: lateness, time)
       return (lost, uncertainty, .silent)
     }
     if step <= Self.silentNanoseconds {
       suspicious = 0
-      jitter = max(jitter - jitter / 64, max(0, step))
+      jitter = max(jitter - jitter / 1024, lateness - before)
       floor = min(lateness, allowed)
       floorTime = time
     }
@@ -104,6 +104,9 @@ struct LossMeter: Sendable {
     return nil
   }
   typealias Cause = CaptureLoss.Cause
+
+  /// How far off a single pair may be; a quarter more than seen, as the floor itself isn't at rest.
+  private var spread: Int64 { jitter + jitter / 4 }
 
   private mutating func restart(at lateness: Int64, _ time: Int64) {
     (floor, floorTime, overran, suspicious) = (lateness, time, false, 0)

@@ -128,27 +128,37 @@ public final class ByteFile {
     }
   }
 
+  /// In $TMPDIR, or in /tmp where that is unset or can't be written.
   private static func unnamedFile() throws(SourceError) -> Int32 {
-    var folder = Path("/tmp")
+    var folders = [Path("/tmp")]
     if let named = unsafe getenv("TMPDIR"), unsafe named[0] != 0 {
-      folder = Path(
-        bytes: unsafe Array(UnsafeBufferPointer(start: named, count: strlen(named))).map {
-          UInt8(bitPattern: $0)
-        })
+      let text = unsafe UnsafeBufferPointer(start: named, count: strlen(named))
+      folders.insert(Path(bytes: unsafe text.map { UInt8(bitPattern: $0) }), at: 0)
     }
+    var code: Int32 = 0
+    for folder in folders {
+      let opened = unnamedFile(in: folder)
+      if opened >= 0 { return opened }
+      code = -opened
+    }
+    throw .io(code)
+  }
+
+  /// - Returns: a descriptor, or a negative errno.
+  private static func unnamedFile(in folder: Path) -> Int32 {
     let flags = O_RDWR | O_DIRECTORY | 0o20000000  // O_TMPFILE, which Swift doesn't import
     let opened = unsafe folder.withCString { unsafe holdfast_open($0, flags, 0o600) }
     if opened >= 0 { return opened }
     // A file system without O_TMPFILE: a name, for an instant.
     var template = folder.appending("holdfast-XXXXXX").bytes.map { CChar(bitPattern: $0) } + [0]
     let made = unsafe template.withUnsafeMutableBufferPointer { name -> Int32 in
-      guard let base = name.baseAddress else { return -1 }
+      guard let base = name.baseAddress else { return -EINVAL }
       let descriptor = unsafe mkstemp(base)
-      if descriptor >= 0 { unsafe unlink(base) }
+      guard descriptor >= 0 else { return -errno }
+      unsafe unlink(base)
       return descriptor
     }
-    guard made >= 0 else { throw .io(errno) }
-    _ = fcntl(made, F_SETFD, FD_CLOEXEC)
+    if made >= 0 { _ = fcntl(made, F_SETFD, FD_CLOEXEC) }
     return made
   }
 

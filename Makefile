@@ -2,13 +2,14 @@
 # make test     builds and runs all tests
 # make build    the library and the command: .build/release/holdfast
 # make check    layout, warnings, forbidden constructs
+# make bench    the pipeline against a bare libopus loop: CPU seconds and instructions
 # make clean    removes what was built
 # make deps     installs the Debian packages that are missing; the others do it by themselves
 
 SWIFT ?= $(firstword $(shell command -v swift) $(wildcard /opt/swift/usr/bin/swift))
 
 # What Swift itself needs on a bare Debian, and the libraries that Holdfast stands on.
-BUILD_PACKAGES = binutils gcc git libc6-dev libcurl4 libncurses6 libsqlite3-0 libstdc++-12-dev libxml2 tzdata pkg-config zlib1g-dev \
+BUILD_PACKAGES = python3 binutils gcc git libc6-dev libcurl4 libncurses6 libsqlite3-0 libstdc++-12-dev libxml2 tzdata pkg-config zlib1g-dev \
   libopus-dev libogg-dev libopusfile-dev libsndfile1-dev libsamplerate0-dev libssl-dev libebur128-dev libasound2-dev
 # What the tests judge by, make their audio with, and run on.
 TEST_PACKAGES = opus-tools ffmpeg sox espeak-ng alsa-utils pocketsphinx-testdata python3 python3-jsonschema file \
@@ -17,31 +18,39 @@ TEST_PACKAGES = opus-tools ffmpeg sox espeak-ng alsa-utils pocketsphinx-testdata
 # Tests run optimised, since minutes of audio go through them; apart from `make build`, whose flags differ.
 TEST_FLAGS ?= -c release -Xswiftc -enable-testing --scratch-path .build/tests
 
+C_LIBRARIES = opus ogg opusfile sndfile samplerate libcrypto libebur128 alsa
+# A test that traps must end the run: Swift's own backtracer can wait for ever on a pipe that nobody reads.
+export SWIFT_BACKTRACE = enable=no
+
 SOURCES = $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null)
 
-.PHONY: help build record test check clean deps swift
+.PHONY: help build record test check bench clean deps swift
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
 build: deps
-	$(SWIFT) build -c release
+	scripts/steady $(SWIFT) build -c release
 
 record: build
 	@scripts/record "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
 
 test: deps
 	@scripts/need $(TEST_PACKAGES)
-	$(SWIFT) build --build-tests $(TEST_FLAGS)
-	$(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
+	scripts/steady $(SWIFT) build --build-tests $(TEST_FLAGS)
+	scripts/steady $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
 
 check: deps
 	$(SWIFT) format lint --strict --parallel -r Sources Tests Package.swift
 	$(SWIFT) format lint --strict --parallel -r Sources --configuration "$$(tr -d '\n' <.swift-format | sed 's/}[^}]*$$/, "rules": {"NeverForceUnwrap": true, "NeverUseForceTry": true, "NeverUseImplicitlyUnwrappedOptionals": true}}/')"
-	@for f in $(call SOURCES,'Tests/tools/*.c'); do gcc -fsyntax-only -Wall -Wextra -Werror "$$f" || exit 1; done
-	@for f in $(call SOURCES,'Sources/*/shim.h'); do gcc -fsyntax-only -x c -Wall "$$f" $$(pkg-config --cflags opus opusfile) || exit 1; done
+	@flags=$$(pkg-config --cflags $(C_LIBRARIES)) && for f in $(call SOURCES,'Tests/*.c' 'Sources/*.h' 'Sources/*.c'); do \
+	  gcc -fsyntax-only -x c -std=gnu17 -Wall -Wextra -Werror -I$$(dirname $$f)/include $$flags -include ./$$f /dev/null || exit 1; done
 	@python3 -c 'import ast, sys; [ast.parse(open(f, encoding="utf-8").read(), f) for f in sys.argv[1:]]' $(call SOURCES,'*.py')
 	@for f in scripts/need scripts/record .ci/run $(call SOURCES,'*.sh'); do bash -n "$$f" || exit 1; done
-	$(SWIFT) build -c release
+	scripts/steady $(SWIFT) build -c release
+
+bench: build
+	@scripts/need valgrind gcc python3
+	python3 benchmarks/pipeline.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
 
 clean:
 	rm -rf .build

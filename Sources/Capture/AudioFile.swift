@@ -11,13 +11,13 @@ public struct AudioFacts: Sendable, Equatable {
   public var statedFrames: Int64?  // nil where the file doesn't tell
 }
 
-/// An audio file of any kind, read as interleaved 32 bit floats at its own rate. What it is, its content decides.
+/// An audio file of any kind but Ogg Opus (`Encoding` reads that), read as interleaved 32 bit floats at its own rate. What it is, its content decides.
 ///
 /// Values go through untouched: NaN, infinity and what is beyond full scale too. Memory stays bounded however long
 /// or broken the file is; what can't be sought is first copied to a temporary file. Use it on one thread at a time.
 public final class AudioFile {
   public private(set) var facts: AudioFacts
-  /// Faults that didn't stop the reading; it grows while the file is read.
+  /// Faults that didn't stop the reading.
   public var problems: [SourceProblem] {
     noted.sorted { ($0.offset ?? .max) < ($1.offset ?? .max) }
   }
@@ -26,9 +26,9 @@ public final class AudioFile {
 
   private let file: ByteFile
   private let reader: SndFileReader
-  private var noted: [SourceProblem]
+  private let noted: [SourceProblem]  // while opening
+  private let length: Length
   private var delivered: Int64 = 0
-  private var mostFrames = Int64.max
   private var ended = false
 
   /// Opens a path. A FIFO is read to its end first.
@@ -42,54 +42,24 @@ public final class AudioFile {
     try self.init(ByteFile.open(descriptor: descriptor))
   }
 
-  /// An opened file. Ogg Opus isn't for this reader: `Encoding` has its own.
+  /// Reads an opened file.
   public init(_ file: ByteFile) throws(SourceError) {
-    self.file = file
-    let bytes = file.bytes
     guard file.size > 0 else { throw .unreadable("it is empty") }
-    var start: Int64 = 0
-    var head = try bytes.read(0, 16)
-    // ID3 tags may stand in front of anything; libsndfile is told of the real start where we know the format.
-    for _ in 0..<4 {
-      guard let length = AudioFile.lengthOfID3(head) else { break }
-      start += length
-      head = try bytes.read(start, 16)
-    }
-    if !(head.holds("fLaC") || head.holds("OggS")) {
-      start = 0
-      head = try bytes.read(0, 16)
-    }
-    let whole = start..<file.size
-    if let foreign = AudioFile.foreign(head) { throw .unreadable(foreign) }
-
-    if WavLayout.recognises(head) {
-      let layout = try WavLayout(reading: bytes)
-      reader = try SndFileReader(layout.stream(of: file), raw: layout.raw)
-      noted = layout.problems
-      var stated = layout.frames ?? reader.statedFrames
-      // A packed codec's last block is full; the fact chunk knows how much of it is sound.
-      if layout.frames == nil, let fact = layout.factFrames, let all = stated, fact < all, all - fact < 65_536
-      {
-        stated = fact
-        mostFrames = fact
+    let bytes = file.bytes
+    let start = try AudioKind.start(of: bytes)
+    let head = try bytes.read(start, 16)
+    if let foreign = AudioKind.foreign(head) { throw .unreadable(foreign) }
+    let opened =
+      if WavLayout.recognises(head) {
+        try Opened(wav: file)
+      } else {
+        try Opened(other: file, from: start)
       }
-      facts = AudioFacts(
-        rate: layout.format.rate, channels: layout.format.channels, container: layout.container,
-        sample: reader.names.sample, contentType: "audio/wav", statedFrames: stated)
-      return
-    }
-    reader = try SndFileReader(WindowStream(file, window: whole))
-    try SourceLimits.check(rate: reader.rate, channels: reader.channels)
-    noted = []
-    let names = reader.names
-    facts = AudioFacts(
-      rate: reader.rate, channels: reader.channels, container: names.container, sample: names.sample,
-      contentType: AudioFile.contentType(names), statedFrames: reader.statedFrames)
-    if names.container == "Ogg", reader.statedFrames == nil {
-      noted.append(
-        SourceProblem(kind: "not_closed", message: "the last page lacks the end flag: the file wasn't closed")
-      )
-    }
+    self.file = file
+    facts = opened.facts
+    reader = opened.reader
+    noted = opened.noted
+    length = opened.length
   }
 
   /// Fills the front of `buffer` with whole frames, `[frames × channels]` floats, full scale ±1.0.
@@ -100,7 +70,8 @@ public final class AudioFile {
   public func read(into buffer: inout MutableRawSpan) throws(SourceError) -> Int {
     guard !ended else { return 0 }
     let channels = facts.channels
-    let room = Int(min(Int64(buffer.byteCount / (channels * 4)), mostFrames - delivered))
+    var room = buffer.byteCount / (channels * MemoryLayout<Float>.size)
+    if case .cut(let frames) = length { room = Int(min(Int64(room), frames - delivered)) }
     guard room > 0 else { return 0 }
     var failure: SourceError?
     let got = unsafe buffer.withUnsafeMutableBytes { bytes -> Int in
@@ -121,18 +92,6 @@ public final class AudioFile {
     return 0
   }
 
-  /// libsndfile ends a damaged file as it ends a whole one: only the count tells.
-  private func checkLength() throws(SourceError) {
-    guard let stated = facts.statedFrames, delivered < stated else { return }
-    let message = "it states \(stated) frames; \(delivered) could be decoded"
-    if facts.container == "MP3" {  // without a Xing head the statement is only an estimate
-      noted.append(
-        SourceProblem(kind: "fewer_frames", atFrame: delivered, frames: stated - delivered, message: message))
-    } else {
-      throw .read(message)
-    }
-  }
-
   /// Amplitude from which a sample is at full scale, by the way samples are stored.
   public var fullScale: Float {
     switch facts.sample {
@@ -143,46 +102,70 @@ public final class AudioFile {
     }
   }
 
-  // MARK: What it is
-
-  /// Bytes of an ID3v2 tag with its head, where one begins.
-  static func lengthOfID3(_ head: [UInt8]) -> Int64? {
-    guard head.count >= 10, head.holds("ID3"), head[3] < 0xFF, head[4] < 0xFF,
-      head[6...9].allSatisfy({ $0 < 0x80 })
-    else { return nil }
-    let body = head[6...9].reduce(Int64(0)) { $0 << 7 | Int64($1) }
-    return 10 + body + (head[5] & 0x10 == 0 ? 0 : 10)
+  /// libsndfile ends a damaged file as it ends a whole one: only the count tells.
+  private func checkLength() throws(SourceError) {
+    guard case .exact(let stated, let tolerance) = length, delivered < stated - tolerance else { return }
+    throw .read("it states \(stated) frames; \(delivered) could be decoded")
   }
+}
 
-  /// Formats that nobody here reads, by name, so that the person knows what to do.
-  private static func foreign(_ head: [UInt8]) -> String? {
-    let name: String
-    if head.holds("ftyp", at: 4) {
-      name = "an MP4 or M4A file"
-    } else if head.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) {
-      name = "a Matroska or WebM file"
-    } else if head.holds("RIFF"), head.holds("AVI ", at: 8) {
-      name = "an AVI file"
-    } else if head.starts(with: [0x30, 0x26, 0xB2, 0x75]) {
-      name = "a Windows Media file"
-    } else if head.holds("#!AMR") {
-      name = "an AMR file"
-    } else {
-      return nil
+// MARK: Opening
+
+/// What the stated length is worth.
+private enum Length {
+  case unknown  // not told, an estimate, or the decoder's own business
+  case exact(Int64, tolerance: Int64)  // fewer frames are damage
+  case cut(Int64)  // the decoder gives more, to fill its last block
+}
+
+private struct Opened {
+  var reader: SndFileReader
+  var facts: AudioFacts
+  var noted: [SourceProblem]
+  var length = Length.unknown
+
+  init(wav file: ByteFile) throws(SourceError) {
+    let layout = try WavLayout(reading: file.bytes)
+    let reader = try SndFileReader(layout.stream(of: file), raw: layout.raw)
+    guard reader.channels == layout.format.channels else {
+      throw .unreadable("its fmt chunk contradicts itself")
     }
-    return "it is \(name), which can't be read; convert it to WAV, FLAC or Opus first"
+    self.reader = reader
+    noted = layout.problems
+    var stated = layout.frames ?? reader.statedFrames
+    // A packed codec's last block is full; the fact chunk knows how much of it is sound.
+    if layout.format.isPacked, let fact = layout.factFrames, let all = stated,
+      (0..<65_536).contains(all - fact)
+    {
+      stated = fact
+      length = .cut(fact)
+    } else if let stated {
+      length = .exact(stated, tolerance: 0)
+    }
+    facts = AudioFacts(
+      rate: layout.format.rate, channels: layout.format.channels, container: layout.container,
+      sample: reader.names.sample, contentType: "audio/wav", statedFrames: stated)
   }
 
-  private static func contentType(_ names: (container: String, sample: String)) -> String {
-    switch names.container {
-    case "WAV", "RF64", "W64": "audio/wav"
-    case "FLAC": "audio/flac"
-    case "AIFF": "audio/aiff"
-    case "AU": "audio/basic"
-    case "CAF": "audio/x-caf"
-    case "MP3": "audio/mpeg"
-    case "Ogg": "audio/ogg; codecs=\(names.sample == "s16" || names.sample == "s24" ? "flac" : names.sample)"
-    default: "application/octet-stream"
+  init(other file: ByteFile, from start: Int64) throws(SourceError) {
+    let reader = try SndFileReader(WindowStream(file, window: start..<file.size))
+    try SourceLimits.check(rate: reader.rate, channels: reader.channels)
+    self.reader = reader
+    noted = []
+    let names = reader.names
+    facts = AudioFacts(
+      rate: reader.rate, channels: reader.channels, container: names.container, sample: names.sample,
+      contentType: AudioKind.contentType(names), statedFrames: reader.statedFrames)
+    switch (names.container, reader.statedFrames) {
+    case ("Ogg", nil):
+      noted.append(
+        SourceProblem(kind: "not_closed", message: "the last page lacks the end flag: the file wasn't closed")
+      )
+    case ("MP3", let stated?):
+      // Without a Xing head the length is an estimate; with one it may differ by a packet or two.
+      if try AudioKind.hasXingHead(file.bytes) { length = .exact(stated, tolerance: 2_304) }
+    case (_, let stated?): length = .exact(stated, tolerance: 0)
+    case (_, nil): break
     }
   }
 }

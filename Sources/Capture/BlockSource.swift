@@ -8,7 +8,10 @@ public final class BlockSource: Source {
   public var statedFrames: Int64? { inner.statedFrames }
   public var problems: [SourceProblem] { inner.problems }
   public var fullScale: Float { inner.fullScale }
+  public var damage: String? { inner.damage }
   public func interrupt() { inner.interrupt() }
+  public var drainsAfterInterrupt: Bool { inner.drainsAfterInterrupt }
+  public func takeLoss() -> CaptureLoss? { inner.takeLoss() }
 
   /// - Parameter frames: most frames a read delivers, 1 or more.
   public init(_ inner: any Source, frames: Int) {

@@ -44,6 +44,7 @@ public final class PacedSource: Source {
   public var statedFrames: Int64? { inner.statedFrames }
   public var problems: [SourceProblem] { inner.problems }
   public var fullScale: Float { inner.fullScale }
+  public var damage: String? { inner.damage }
   public func interrupt() { inner.interrupt() }
 
   /// - Parameter periodFrames: frames that come together, 1 or more; such as 480 for 10 ms at 48 kHz.

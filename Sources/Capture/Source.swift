@@ -22,13 +22,24 @@ public protocol Source: AnyObject {
   /// Amplitude from which a sample is at full scale: 32767/32768 where it was 16 bits, whatever `format` says now.
   var fullScale: Float { get }
 
-  /// Makes a `read` that waits return soon, with 0. Any thread; for good.
+  /// What audio was lost though the reading went on, silence standing for it; nil where none was. Known at the end.
+  var damage: String? { get }
+
+  /// What was lost right before the frames of the read that returned last; nil for nothing. Ask after every read.
+  func takeLoss() -> CaptureLoss?
+
+  /// Makes a `read` that waits return soon. Any thread; for good.
   func interrupt()
+  /// After `interrupt`, reads go on with what was delivered by then, and end with 0. False: the caller just stops.
+  var drainsAfterInterrupt: Bool { get }
 }
 
 extension Source {
   public var fullScale: Float { format.sample.fullScale }
+  public var damage: String? { nil }
+  public func takeLoss() -> CaptureLoss? { nil }
   public func interrupt() {}
+  public var drainsAfterInterrupt: Bool { false }
 }
 
 /// A fault in a source that didn't stop it, as `inspect` shows it.
@@ -62,4 +73,5 @@ public enum SourceError: Error, Equatable, Sendable {
   case unreadable(String)  // damaged, or no format we know: what is wrong, one line
   case wrongKind(String)  // an audio file's head where raw samples were promised
   case read(String)  // failed in mid-stream
+  case device(CaptureFault)  // a device stopped in mid-stream; `ALSASource.reopen` may bring it back
 }

@@ -19,9 +19,6 @@ final class WindowStream {
 
   var size: Int64 { Int64(head.count) + Int64(window.count) }
 
-  /// The place in the real file of a place in the stream.
-  func offset(of position: Int64) -> Int64 { window.lowerBound + max(0, position - Int64(head.count)) }
-
   /// The address C calls us back with; it holds no reference.
   var address: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
   static func at(_ address: UnsafeMutableRawPointer?) -> WindowStream? {

@@ -10,7 +10,8 @@ import COgg
   /// Packets taken since the stream's start, head and tags not counted.
   public private(set) var packets: Int64 = 0
   private var pageBytes: [UInt8] = []
-  private var held: [UInt8] = []  // the newest packet: only the next one or the end decides its granule and flag
+  /// The newest packet: only the next one, or the end, decides its granule and flag.
+  private var held: [UInt8] = []
   private var hasHeld = false
 
   /// - Parameters:
@@ -56,7 +57,9 @@ import COgg
     bytes += flush()
     return bytes
   }
-  private static func littleEndian(_ value: Int) -> [UInt8] { (0..<4).map { UInt8((value >> ($0 * 8)) & 255) } }
+  private static func littleEndian(_ value: Int) -> [UInt8] {
+    (0..<4).map { UInt8((value >> ($0 * 8)) & 255) }
+  }
 
   /// Takes the next packet.
   ///
@@ -108,7 +111,6 @@ import COgg
     }
     return pageBytes
   }
-
 
   /// libogg has no version function of its own.
   public static var libraryVersion: String { "libogg" }

@@ -19,6 +19,8 @@ public enum OggItem: Sendable, Equatable {
 /// Source: RFC 3533 section 6. A capture pattern inside junk is not taken for a page.
 @safe public struct OggPageReader: ~Copyable {
   private static let chunk = 65_536
+  /// Heads that overlap make libogg sum the same bytes up to 2 000 times. Damage costs no byte more than once or twice.
+  private static let mostWasted: Int64 = 64 << 20
 
   private let sync: UnsafeMutablePointer<ogg_sync_state>
   private let read: OggReadBytes
@@ -28,6 +30,7 @@ public enum OggItem: Sendable, Equatable {
   private var skip: OggSkip?  // grows until a page or the end of the bytes at hand
   private var ready: OggPage?  // found behind `skip`, which goes first
   private var atEnd = false
+  private var wasted: Int64 = 0  // bytes summed for checksums that didn't hold
 
   /// - Parameters:
   ///   - offset: byte at which to begin, 0 or where a page begins.
@@ -47,20 +50,18 @@ public enum OggItem: Sendable, Equatable {
 
   /// The next page or stretch of bytes that are none; nil at the end of the file.
   ///
-  /// - Throws: `.io` where the source fails or memory is short. Damage is no error.
+  /// - Throws: `.io` where the source fails or memory is short; `.notOpus` for a file made to keep libogg busy. Damage is
+  ///   no error.
   public mutating func next() throws(OpusFileError) -> OggItem? {
     if let page = ready {
       ready = nil
       return .page(page)
     }
     while true {
+      if passFalseHead() { continue }
       var found = unsafe ogg_page()
       let moved = unsafe ogg_sync_pageseek(sync, &found)
       if moved > 0 {
-        guard unsafe ogg_page_version(&found) == 0 else {  // RFC 3533 knows version 0 only
-          pass(Int64(moved), kind: .junk)
-          continue
-        }
         let page = unsafe copy(&found)
         position += Int64(moved)
         guard let before = takeSkip() else { return .page(page) }
@@ -68,8 +69,10 @@ public enum OggItem: Sendable, Equatable {
         return .skipped(before)
       }
       if moved < 0 {
-        let claim = OggClaim(waiting(back: -moved, atMost: 27).span)
+        let claim = OggClaim(waiting(back: -moved, atMost: 282).span)
         pass(Int64(-moved), kind: claim.map { .damagedPage($0) } ?? .junk)
+        wasted += Int64(claim?.size ?? 0)
+        guard wasted <= Self.mostWasted + 16 * bytesRead else { throw .notOpus("full of false page heads") }
       } else if !atEnd {
         if let before = takeSkip() { return .skipped(before) }
         try fill()
@@ -99,9 +102,23 @@ public enum OggItem: Sendable, Equatable {
       lacing: Array(header.dropFirst(27)), body: Array(body))
   }
 
+  /// Steps into a capture pattern of another version than RFC 3533's 0: libogg would try it, at the cost of a checksum.
+  private mutating func passFalseHead() -> Bool {
+    guard unsafe sync.pointee.headerbytes == 0, let data = unsafe sync.pointee.data else { return false }
+    let begin = unsafe Int(sync.pointee.returned)
+    guard unsafe Int(sync.pointee.fill) - begin >= 27, unsafe data[begin] == 0x4F,
+      unsafe data[begin + 1] == 0x67,
+      unsafe data[begin + 2] == 0x67, unsafe data[begin + 3] == 0x53, unsafe data[begin + 4] != 0
+    else { return false }
+    unsafe sync.pointee.returned += 1
+    pass(1, kind: .junk)
+    return true
+  }
+
   /// Adds bytes at `position` to the stretch that is no page; the first of it says its kind.
   private mutating func pass(_ bytes: Int64, kind: OggSkip.Kind) {
-    skip = OggSkip(offset: skip?.offset ?? position, bytes: (skip?.bytes ?? 0) + bytes, kind: skip?.kind ?? kind)
+    skip = OggSkip(
+      offset: skip?.offset ?? position, bytes: (skip?.bytes ?? 0) + bytes, kind: skip?.kind ?? kind)
     position += bytes
   }
   /// The stretch in front of a page. What seemed a cut page was a false head then.

@@ -15,7 +15,8 @@ public struct OggPage: Sendable, Equatable {
   public var body: [UInt8]
 
   public init(
-    offset: Int64, flags: UInt8, granule: Int64, serial: UInt32, sequence: UInt32, lacing: [UInt8], body: [UInt8]
+    offset: Int64, flags: UInt8, granule: Int64, serial: UInt32, sequence: UInt32, lacing: [UInt8],
+    body: [UInt8]
   ) {
     self.offset = offset
     self.flags = flags
@@ -86,17 +87,21 @@ public struct OggClaim: Sendable, Equatable {
   public var granule: Int64
   public var serial: UInt32
   public var sequence: UInt32
+  /// Bytes of the page as far as the segment table is at hand.
+  var size: Int
 
   /// - Parameter bytes: from the capture pattern on.
   /// - Returns: nil with fewer than 27 bytes, or where they can't be a page header (RFC 3533 section 6).
   public init?(_ bytes: Span<UInt8>) {
     guard bytes.count >= 27, bytes[0] == 0x4F, bytes[1] == 0x67, bytes[2] == 0x67, bytes[3] == 0x53,
-      bytes[4] == 0, bytes[5] < 8
+      bytes[4] == 0
     else { return nil }
     flags = bytes[5]
     granule = Int64(bitPattern: bytes.littleEndian(at: 6, count: 8))
     serial = UInt32(truncatingIfNeeded: bytes.littleEndian(at: 14, count: 4))
     sequence = UInt32(truncatingIfNeeded: bytes.littleEndian(at: 18, count: 4))
+    size = 27 + Int(bytes[26])
+    for i in 27..<min(size, bytes.count) { size += Int(bytes[i]) }
   }
 }
 

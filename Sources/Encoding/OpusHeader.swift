@@ -31,7 +31,9 @@ public struct OpusHead: Sendable, Equatable {
   /// - Source: RFC 7845 sections 5.1 and 5.1.1. Minor versions and bytes behind the header are accepted; an unknown
   ///   family is read as 255 (section 5.1.1.4) but for 3, whose table is a matrix (RFC 8486).
   public init(parsing bytes: Span<UInt8>) throws(OpusHeaderFault) {
-    guard bytes.begins(with: "OpusHead") else { throw OpusHeaderFault(text: "the first packet is no OpusHead") }
+    guard bytes.begins(with: "OpusHead") else {
+      throw OpusHeaderFault(text: "the first packet is no OpusHead")
+    }
     if bytes.count > 8, bytes[8] & 0xF0 != 0 {
       throw OpusHeaderFault(text: "OpusHead has version \(bytes[8]); only versions 0 to 15 can be read")
     }
@@ -54,7 +56,8 @@ public struct OpusHead: Sendable, Equatable {
       return
     }
     guard mappingFamily != 3 else {
-      throw OpusHeaderFault(text: "OpusHead has mapping family 3 (ambisonics with a matrix), which can't be read")
+      throw OpusHeaderFault(
+        text: "OpusHead has mapping family 3 (ambisonics with a matrix), which can't be read")
     }
     guard mappingFamily != 1 || channels <= 8 else {
       throw OpusHeaderFault(text: "OpusHead says \(channels) channels, but mapping family 1 has 1 to 8")

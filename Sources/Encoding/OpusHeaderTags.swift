@@ -17,7 +17,9 @@ public struct OpusTags: Sendable, Equatable {
   ///   - isWhole: false where only its first bytes were kept: then an end in mid-comment is no fault.
   /// - Throws: the fault.
   public init(parsing bytes: Span<UInt8>, isWhole: Bool = true) throws(OpusHeaderFault) {
-    guard bytes.begins(with: "OpusTags") else { throw OpusHeaderFault(text: "the second packet is no OpusTags") }
+    guard bytes.begins(with: "OpusTags") else {
+      throw OpusHeaderFault(text: "the second packet is no OpusTags")
+    }
     guard bytes.count >= 12 else {
       throw OpusHeaderFault(text: "OpusTags is too short: it ends before the vendor's length")
     }
@@ -34,7 +36,8 @@ public struct OpusTags: Sendable, Equatable {
     let stated = Int(bytes.littleEndian(at: at, count: 4))
     at += 4
     guard !isWhole || stated <= (bytes.count - at) / 4 else {  // a comment takes 4 bytes at least
-      throw OpusHeaderFault(text: "OpusTags states \(stated) comments, but \(bytes.count - at) bytes are left for them")
+      throw OpusHeaderFault(
+        text: "OpusTags states \(stated) comments, but \(bytes.count - at) bytes are left for them")
     }
     var kept = 0
     for index in 0..<stated {
@@ -49,7 +52,9 @@ public struct OpusTags: Sendable, Equatable {
         throw OpusHeaderFault(
           text: "OpusTags states \(size) bytes for comment \(index + 1), but \(bytes.count - at) are left")
       }
-      if kept + size <= Self.keptBytes, comments.count < 1_024 { comments.append(Self.text(bytes, at..<(at + size))) }
+      if kept + size <= Self.keptBytes, comments.count < 1_024 {
+        comments.append(Self.text(bytes, at..<(at + size)))
+      }
       kept += size
       at += size
     }

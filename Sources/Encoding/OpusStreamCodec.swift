@@ -78,7 +78,8 @@ import COpus
     let frames = unsafe packet.withUnsafeBufferPointer { source in
       unsafe samples.withUnsafeMutableBufferPointer { target in
         guard let from = source.baseAddress, let to = target.baseAddress else { return OPUS_BAD_ARG }
-        return unsafe opus_multistream_decode_float(raw, from, size, to, Int32(OpusPacketDecoder.longestPacket), 0)
+        return unsafe opus_multistream_decode_float(
+          raw, from, size, to, Int32(OpusPacketDecoder.longestPacket), 0)
       }
     }
     return frames >= 0 ? Int(frames) : nil

@@ -48,7 +48,8 @@ public struct OpusProblem: Sendable, Equatable {
   public var audioAffected: Bool
 
   public init(
-    _ kind: Kind, offset: Int64? = nil, bytes: Int64? = nil, atFrame: Int64? = nil, lengthFrames: Int64? = nil,
+    _ kind: Kind, offset: Int64? = nil, bytes: Int64? = nil, atFrame: Int64? = nil,
+    lengthFrames: Int64? = nil,
     audioAffected: Bool = false, _ message: String
   ) {
     self.kind = kind

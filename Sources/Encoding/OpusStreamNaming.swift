@@ -32,7 +32,8 @@ extension OpusStreamPart {
     } else if pages > 0 {
       settle(
         OpusProblem(
-          .missingPage, offset: loss.page.offset, atFrame: start, lengthFrames: silence, audioAffected: affected,
+          .missingPage, offset: loss.page.offset, atFrame: start, lengthFrames: silence,
+          audioAffected: affected,
           "\(count) in front of page \(loss.page.sequence); \(consequence)"))
     }
   }
@@ -42,7 +43,8 @@ extension OpusStreamPart {
     switch fault {
     case nil: return
     case .beforeStart: text = "the first granule position is smaller than the audio before it"
-    case .backwards(let samples): text = "the granule position is \(samples) samples behind the audio; it isn't used"
+    case .backwards(let samples):
+      text = "the granule position is \(samples) samples behind the audio; it isn't used"
     case .jump(let samples): text = "the granule position jumps ahead by \(samples) samples; it isn't used"
     }
     noteOnce(OpusProblem(.badGranule, offset: page.offset, atFrame: start, text))

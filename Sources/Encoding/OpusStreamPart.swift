@@ -1,8 +1,9 @@
 /// Reads one stream of a file, from its head to its last page: checks the page numbers, takes the tags, and lays the packets
 /// on the time line. One page is held back until it is known what follows.
 struct OpusStreamPart {
-  /// Silence put in place of lost audio in one file: 24 hours at most. A small hostile file could else claim centuries.
-  static let mostSilence: Int64 = 24 * 3_600 * 48_000
+  /// Silence put in place of lost audio in one file: 1 hour at most. A small hostile file could else claim centuries;
+  /// positions that ask for more aren't used, and a problem says so.
+  static let mostSilence: Int64 = 3_600 * 48_000
   /// Bytes of tags that are kept and checked.
   static let keptTags = 4 << 20
 
@@ -52,7 +53,8 @@ struct OpusStreamPart {
   var loss: Loss?  // since the last granule position: the next one tells how much
   private var noted: Set<OpusProblem.Kind> = []  // kinds that are named once a part
 
-  init(head: OpusHead, packet: [UInt8], page: OggPage, startFrame: Int64, startIndex: Int64, allowance: Int64) {
+  init(head: OpusHead, packet: [UInt8], page: OggPage, startFrame: Int64, startIndex: Int64, allowance: Int64)
+  {
     headPacket = packet
     facts = OpusPart(head: head, serial: page.serial, offset: page.offset)
     facts.hasEndOfStream = page.isEnd
@@ -72,7 +74,11 @@ struct OpusStreamPart {
 
   /// Names a fault that lies behind the newest page.
   mutating func note(_ problem: OpusProblem) {
-    if held == nil { settle(problem) } else if deferred.count < OpusFileFacts.listed { deferred.append(problem) }
+    if held == nil || deferred.count == OpusFileFacts.listed {
+      settle(problem)
+    } else {
+      deferred.append(problem)
+    }
   }
   mutating func settle(_ problem: OpusProblem) {
     var problem = problem
@@ -123,7 +129,10 @@ struct OpusStreamPart {
   private mutating func takeHeaderPage(_ next: Held) {
     let pieces = next.page.pieces
     var index = next.firstPiece
-    guard index < pieces.count else { return facts.hasEndOfStream = next.page.isEnd }
+    guard index < pieces.count else {
+      facts.hasEndOfStream = next.page.isEnd
+      return
+    }
     let continues = index == 0 && next.page.isContinued
     var (bytes, size): ([UInt8], Int64) = ([], 0)
     if case .gathering(let begun, let begunSize) = tags {
@@ -141,7 +150,10 @@ struct OpusStreamPart {
     size += Int64(piece.range.count)
     bytes += next.page.body[piece.range].prefix(max(Self.keptTags - bytes.count, 0))
     facts.hasEndOfStream = next.page.isEnd
-    guard piece.endsPacket else { return tags = .gathering(bytes, size: size) }
+    guard piece.endsPacket else {
+      tags = .gathering(bytes, size: size)
+      return
+    }
     do throws(OpusHeaderFault) {
       facts.tags = try OpusTags(parsing: bytes.span, isWhole: size == Int64(bytes.count))
     } catch {

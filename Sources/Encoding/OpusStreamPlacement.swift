@@ -17,16 +17,19 @@ extension OpusStreamPart {
     let endsEmpty = next.map { $0.isEnd && $0.endedPackets == 0 } ?? false
     if page.isEnd, next != nil, !endsEmpty {
       noteOnce(
-        OpusProblem(.pageAfterEnd, offset: page.offset, "the end-of-stream flag is set, but more pages follow"))
+        OpusProblem(
+          .pageAfterEnd, offset: page.offset, "the end-of-stream flag is set, but more pages follow"))
     }
 
-    let granule = usableGranule(of: page, packets: packets, trimmedBy: endsEmpty ? next : nil)
+    let granule = usableGranule(of: page, packets: packets, before: endsEmpty ? next : nil)
     takeLead(into: &packets, granule: granule)
-    hasAudio = hasAudio || !packets.isEmpty || (page.isEnd && page.endedPackets == 0 && granule != nil)
+    hasAudio = hasAudio || !packets.isEmpty || granule != nil
     let isFirst = timeline.base == nil
     let sum = packets.reduce(Int64(0)) { $0 + Int64($1.frames) }
+    let first = packets.first?.frames ?? 0
+    let unit = packets.allSatisfy { $0.frames == first } ? Int64(first) : 0
     let placement = timeline.place(
-      sum, granule: granule, isLast: next == nil || endsEmpty, lostPages: loss?.pages ?? 0,
+      sum, granule: granule, unit: unit, isLast: next == nil || endsEmpty, lostPages: loss?.pages ?? 0,
       allowance: allowance - silence)
     if let base = timeline.base { facts.startGranule = isFirst ? base : facts.startGranule }
 
@@ -36,7 +39,9 @@ extension OpusStreamPart {
     let behind = emitSilence(placement.holeAfter)
     if granule != nil || next == nil {
       let joins = isFirst && facts.startGranule > 0
-      nameLoss(page: page, at: start, silence: lost + behind, isUnclear: granule == nil || placement.fault != nil, joins)
+      nameLoss(
+        page: page, at: start, silence: lost + behind, isUnclear: granule == nil || placement.fault != nil,
+        joins)
       loss = nil
     }
     nameFault(placement.fault, page: page, at: start)
@@ -45,7 +50,8 @@ extension OpusStreamPart {
     guard current.lostPages > 0 || current.skip != nil else { return }
     if current.lostPages > 0 { assembler.lose() }
     loss = Loss(
-      pages: (loss?.pages ?? 0) + current.lostPages, skip: loss?.skip ?? current.skip, page: loss?.page ?? current.page)
+      pages: (loss?.pages ?? 0) + current.lostPages, skip: loss?.skip ?? current.skip,
+      page: loss?.page ?? current.page)
   }
 
   /// The end of the part: what its last page leaves open. Call it once, after `place(before: nil)`.
@@ -54,10 +60,11 @@ extension OpusStreamPart {
     if assembler.isGathering {
       settle(OpusProblem(.badPacket, audioAffected: true, "the stream ends inside a packet"))
     }
-    if cursor < Int64(facts.head.preSkip) {
+    if facts.packets > 0, cursor < Int64(facts.head.preSkip) {
       settle(
         OpusProblem(
-          .badGranule, "the stream ends after \(cursor) samples, before its pre-skip of \(facts.head.preSkip)"))
+          .badGranule, "the stream ends after \(cursor) samples, before its pre-skip of \(facts.head.preSkip)"
+        ))
     }
     if !facts.hasEndOfStream {
       settle(OpusProblem(.notClosed, "the stream isn't closed: its last page has no end-of-stream flag"))
@@ -93,21 +100,27 @@ extension OpusStreamPart {
   }
 
   /// The position to place the page by, nil where it has none.
-  private mutating func usableGranule(of page: OggPage, packets: [Sized], trimmedBy next: OggPage?) -> Int64? {
+  private mutating func usableGranule(of page: OggPage, packets: [Sized], before next: OggPage?) -> Int64? {
     let granule = page.granule
-    if page.endedPackets == 0 {  // RFC 7845 section 4: -1 then; it can only trim what lies before it
-      guard timeline.base == nil, page.isEnd else { return nil }
+    if page.endedPackets == 0 {
+      // RFC 7845 section 4: -1 then; else a trim, or the whole of a file without a frame.
+      guard !hasAudio, page.isEnd, loss == nil else { return nil }
+    } else if packets.isEmpty {  // broken ones are a hole in audio, not its begin
+      guard hasAudio else { return nil }
     }
     guard OpusTimeline.granules.contains(granule) else {
       if granule != -1 || page.endedPackets > 0 {
         noteOnce(
-          OpusProblem(.badGranule, offset: page.offset, "the granule position \(granule) can't be one; it isn't used"))
+          OpusProblem(
+            .badGranule, offset: page.offset, "the granule position \(granule) can't be one; it isn't used"))
       }
       return nil
     }
     facts.lastGranule = granule
     let sum = packets.reduce(Int64(0)) { $0 + Int64($1.frames) }
-    if let next, OpusTimeline.granules.contains(next.granule), next.granule < granule, next.granule >= granule - sum {
+    if let next, OpusTimeline.granules.contains(next.granule), next.granule < granule,
+      next.granule >= granule - sum
+    {
       facts.lastGranule = next.granule
       return next.granule
     }

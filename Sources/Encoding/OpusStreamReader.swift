@@ -32,7 +32,7 @@ public struct OpusStreamReader: ~Copyable {
 /// - Parameter read: the file's bytes from its start.
 /// - Returns: what it holds and what is wrong with it.
 /// - Throws: what `OpusStreamReader.nextStep` does.
-/// - Complexity: one pass; about 2 GB/s from memory, most of it libogg's checksum.
+/// - Complexity: one pass; about 60 ms for each hour at 32 kb/s.
 public func opusFileFacts(read: @escaping OggReadBytes) throws(OpusFileError) -> OpusFileFacts {
   var pages = OggPageReader(read: read)
   var scan = OpusStreamScan()

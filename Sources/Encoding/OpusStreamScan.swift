@@ -21,8 +21,8 @@ public struct OpusStreamScan {
   private var otherKind: String?  // what the first streams are instead of Opus
   private var groupIsOpen = false  // only beginnings of streams since the last page of another kind
   private var namedOthers = false
-  private var candidate: OggPage?  // a head with the part's own serial number: the next page tells what it means
-  private var beside: OggPage?  // a head right behind the part's: of its successor, should the part have no tags
+  private var candidate: OggPage?  // a head with the part's own serial number: the next page tells its sense
+  private var beside: OggPage?  // a head right behind the part's: its successor's, should the part lack tags
 
   public init() {}
 
@@ -72,9 +72,10 @@ public struct OpusStreamScan {
       throw .noAudio("no part of the file can be read")
     }
     if case .cutPage = skip?.kind, let skip {
-      throw .noAudio("no whole page of audio: the file ends inside a page, \(skip.bytes) bytes after its begin")
+      throw .noAudio(
+        "the file ends inside a page, of which \(skip.bytes) bytes are there, before any whole page of audio")
     }
-    if skip != nil { throw .noAudio("no whole page of audio: behind the headers lie bytes that are no page") }
+    if skip != nil { throw .noAudio("behind the headers lie only bytes that are no page") }
     throw .noAudio(waitsForTags ? "the file ends after the head" : "the file ends after the headers")
   }
 
@@ -89,7 +90,8 @@ public struct OpusStreamScan {
     let isOwn = page.serial == part?.facts.serial
     if let part, isOwn, part.isWaitingForTags, page.body == part.headPacket {
       return note(
-        OpusProblem(.duplicatePage, offset: page.offset, bytes: Int64(page.size), "the head page comes again"))
+        OpusProblem(.duplicatePage, offset: page.offset, bytes: Int64(page.size), "the head page comes again")
+      )
     }
     if groupIsOpen, phase == .inPart, !isOwn {
       if beside == nil { beside = page }
@@ -103,7 +105,8 @@ public struct OpusStreamScan {
     groupIsOpen = false
     if phase == .searching {
       if let otherKind { throw .notOpus("an Ogg file with \(otherKind), without Opus") }
-      throw .header("the head is missing: the first page is not the beginning of a stream")
+      let front = skip == nil ? "" : "; \(skip?.bytes ?? 0) bytes in front of it are no whole page"
+      throw .header("the head is missing: the first page isn't the beginning of a stream" + front)
     }
     if let stray = candidate, page.serial == stray.serial, page.sequence == part?.nextSequence,
       !page.body.span.begins(with: "OpusTags")
@@ -117,7 +120,11 @@ public struct OpusStreamScan {
     try settleCandidate()
     if let other = beside {
       beside = nil
-      if page.serial == other.serial, part?.isWaitingForTags == true { try beginPart(other) } else { noteOther(other) }
+      if page.serial == other.serial, part?.isWaitingForTags == true {
+        try beginPart(other)
+      } else {
+        noteOther(other)
+      }
     }
     guard phase == .inPart else { return }
     guard page.serial == part?.facts.serial else { return noteOther(page) }
@@ -172,7 +179,8 @@ public struct OpusStreamScan {
       if facts.partCount == 1 {
         facts.note(
           OpusProblem(
-            .chained, offset: current.facts.offset, atFrame: facts.frames, "the file is a chain of several parts"))
+            .chained, offset: current.facts.offset, atFrame: facts.frames,
+            "the file is a chain of several parts"))
       }
       facts.partCount += 1
     }
@@ -226,7 +234,10 @@ public struct OpusStreamScan {
   }
 
   private mutating func add(_ stretch: OggSkip) {
-    guard var begun = skip else { return skip = stretch }
+    guard var begun = skip else {
+      skip = stretch
+      return
+    }
     if case .cutPage = stretch.kind {  // the file's last item; what lay before it stands on its own
       if facts.pages > 0 { note(OpusStreamPart.junk(begun, affected: false)) }
       begun = stretch

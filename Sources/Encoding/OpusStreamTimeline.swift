@@ -42,11 +42,12 @@ struct OpusTimeline: Equatable {
   /// - Parameters:
   ///   - sum: samples in these packets, 0…`longestPage`.
   ///   - granule: the page's position, nil where it has none that counts.
+  ///   - unit: samples of its packets where all are equally long, else 0: what is lost is a multiple of it.
   ///   - isLast: no page of the stream follows.
   ///   - lostPages: pages missing just before it.
   ///   - allowance: samples of silence that may still be put in.
   mutating func place(
-    _ sum: Int64, granule: Int64?, isLast: Bool, lostPages: Int64, allowance: Int64
+    _ sum: Int64, granule: Int64?, unit: Int64 = 0, isLast: Bool, lostPages: Int64, allowance: Int64
   ) -> Placement {
     var placement = Placement(kept: sum)
     if let granule, Self.granules.contains(granule) {
@@ -59,7 +60,7 @@ struct OpusTimeline: Equatable {
           } else if isLast, lostPages == 0 {
             placement.holeAfter = ahead
           } else {
-            placement.holeBefore = ahead
+            leaveHole(ahead, isLast ? unit : 0, &placement)
           }
         } else if ahead < 0 {
           let kept = sum + ahead
@@ -70,7 +71,7 @@ struct OpusTimeline: Equatable {
           }
         }
       } else {
-        placeFirst(granule - (done + sum), sum, isLast, lostPages, allowance, &placement)
+        placeFirst(granule - (done + sum), isLast ? unit : 0, isLast, lostPages, allowance, &placement)
       }
     }
     done += placement.holeBefore + placement.kept + placement.holeAfter
@@ -78,22 +79,29 @@ struct OpusTimeline: Equatable {
   }
 
   private mutating func placeFirst(
-    _ start: Int64, _ sum: Int64, _ isLast: Bool, _ lostPages: Int64, _ allowance: Int64,
+    _ start: Int64, _ unit: Int64, _ isLast: Bool, _ lostPages: Int64, _ allowance: Int64,
     _ placement: inout Placement
   ) {
     base = 0
     if start > 0 {
-      let isHole = (1...Self.mostLostAtStart).contains(lostPages) && start <= min(Self.bound(lostPages), allowance)
-      if isHole { placement.holeBefore = start } else { base = start }
+      let isHole =
+        (1...Self.mostLostAtStart).contains(lostPages) && start <= min(Self.bound(lostPages), allowance)
+      if isHole { leaveHole(start, unit, &placement) } else { base = start }
     } else if start < 0 {
-      if isLast, sum + start > 0 {
-        placement.kept = sum + start
+      if isLast, placement.kept + start > 0 {
+        placement.kept += start
       } else {
         base = start
         isTrusted = false
         placement.fault = .beforeStart
       }
     }
+  }
+  /// - Parameter unit: on the last page, which may also be trimmed, the packets' length; else 0.
+  private func leaveHole(_ samples: Int64, _ unit: Int64, _ placement: inout Placement) {
+    let trim = unit > 0 ? (unit - samples % unit) % unit : 0
+    placement.holeBefore = samples + trim
+    placement.kept -= trim
   }
   private mutating func shift(by samples: Int64, _ fault: Fault, _ placement: inout Placement) {
     base = base.map { $0 + samples }

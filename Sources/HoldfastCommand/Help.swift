@@ -3,7 +3,8 @@ import Holdfast
 /// Help, all from the one option table that parses.
 enum Help {
   static var version: String {
-    (["holdfast \(HoldfastVersion.number)"] + HoldfastVersion.libraries.map { "  \($0)" }).joined(separator: "\n")
+    (["holdfast \(HoldfastVersion.number)"] + HoldfastVersion.libraries.map { "  \($0)" }).joined(
+      separator: "\n")
   }
 
   static var overview: String {
@@ -16,7 +17,9 @@ enum Help {
   }
 
   static func text(_ command: CommandName) -> String {
-    var lines = ["usage: holdfast \(command.rawValue) \(command.arguments) [OPTION…]", "", "\(command.summary).", ""]
+    var lines = [
+      "usage: holdfast \(command.rawValue) \(command.arguments) [OPTION…]", "", "\(command.summary).", "",
+    ]
     for option in Option.table where option.commands.contains(command) {
       let names = [option.short, option.long].compactMap { $0 }.joined(separator: ", ")
       lines.append("  " + pad(names + (option.value.map { " \($0)" } ?? ""), 28) + option.help)
@@ -29,16 +32,20 @@ enum Help {
     switch command {
     case .record:
       [
-        "", "examples:", "  holdfast record --input file:talk.wav -o talk.opus",
+        "", "examples:", "  holdfast record -o talk.opus",
+        "  holdfast record --input alsa:hw:1,0 -o talk.opus",
+        "  holdfast record --input file:talk.wav -o talk.opus",
         "  arecord -f S16_LE -r 48000 -c 1 -t raw | holdfast record --input - -o talk.opus",
         "  holdfast record --input file:talk.wav --realtime --max-ms 90000 --json", "",
         "While it records: space pauses and resumes, m marks, enter or q stops, x twice discards.",
         "SIGINT, SIGTERM, SIGQUIT and SIGHUP stop; SIGUSR1 toggles pause, SIGUSR2 marks.",
         "Exit codes: 0 done, 64 usage, 65 damaged input, 66 no input, 69 no device, 73 can't create, 74 I/O, 75 busy, 77 permission.",
       ]
-    case .inspect: ["", "examples:", "  holdfast inspect talk.opus", "  holdfast inspect --json *.wav | jq .duration_ms"]
+    case .inspect:
+      ["", "examples:", "  holdfast inspect talk.opus", "  holdfast inspect --json *.wav | jq .duration_ms"]
     case .verify: ["", "example:", "  holdfast verify takes/*.opus"]
     case .list: ["", "Without DIR: the takes folder, $XDG_DATA_HOME/holdfast/takes."]
+    case .devices: ["", "The first column is what --input alsa:NAME takes."]
     case .help: []
     }
   }

@@ -33,11 +33,15 @@ enum InspectCommand {
     if report.parts > 1 { what += ", \(report.parts) parts" }
     row("what", report.recording ? what + ", being recorded now" : what)
     if let started = report.story?.startedMs { row("when", Stamp.rfc3339(started)) }
-    row("length", "\(clockText(report.durationMs))  (\(report.durationMs) ms, \(report.effectiveFrames) frames)")
+    row(
+      "length", "\(clockText(report.durationMs))  (\(report.durationMs) ms, \(report.effectiveFrames) frames)"
+    )
     row("size", "\(report.sizeBytes) bytes")
     row("waveform", blocks(report.bars))
     let levels = report.levels
-    row("level", "RMS \(fixed(levels.rmsDb, 1)) dBFS, peak \(fixed(levels.peakDb, 1)) dBFS, \(loudness(report))")
+    row(
+      "level", "RMS \(fixed(levels.rmsDb, 1)) dBFS, peak \(fixed(levels.peakDb, 1)) dBFS, \(loudness(report))"
+    )
     row("noise floor", "\(fixed(report.noiseFloorDb, 1)) dBFS")
     if report.channels > 1 {
       for (i, channel) in report.channelLevels.enumerated().prefix(8) {
@@ -50,7 +54,10 @@ enum InspectCommand {
       if !story.marks.isEmpty { row("marks", "\(story.marks.count)" + places(story.marks.map(\.frame))) }
       if !story.gaps.isEmpty { row("gaps", "\(story.gaps.count)" + places(story.gaps.map(\.frame))) }
       if !story.interruptions.isEmpty {
-        row("interrupted", story.interruptions.map { "\(clockText(milliseconds(frames: $0.frame))) \($0.reason.rawValue)" }.joined(separator: ", "))
+        row(
+          "interrupted",
+          story.interruptions.map { "\(clockText(milliseconds(frames: $0.frame))) \($0.reason.rawValue)" }
+            .joined(separator: ", "))
       }
       if let ended = story.endedBy { row("ended by", ended.rawValue) }
     }
@@ -74,7 +81,8 @@ enum InspectCommand {
     let levels = report.levels
     if levels.clippedRuns > 0 {
       verdicts.append(
-        "clipped \(levels.clippedRuns) time\(levels.clippedRuns == 1 ? "" : "s"): move the microphone away or lower its gain")
+        "clipped \(levels.clippedRuns) time\(levels.clippedRuns == 1 ? "" : "s"): move the microphone away or lower its gain"
+      )
     }
     if abs(levels.dcOffset) > 0.01 { verdicts.append("DC offset of \(fixed(levels.dcOffset, 3))") }
     return verdicts

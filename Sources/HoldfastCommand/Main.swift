@@ -7,6 +7,8 @@ import Platform
 @main struct Main {
   static func main() {
     fillStandardDescriptors()
+    // Swift's runtime would hold a crashed process for a backtrace, and with it the take's lock: a crash is a kill.
+    for fault in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV] { holdfast_set_default(fault) }
     holdfast_set_ignored(SIGPIPE)
     holdfast_set_ignored(SIGXFSZ)  // a file-size limit is an error of the write, not a death
     var words: [Path] = []
@@ -30,7 +32,10 @@ import Platform
     }
     let json = words.contains { $0.text == "--json" }
     do throws(UsageError) {
-      if words.count > 1, words.dropFirst().prefix(while: { $0.text != "--" }).contains(where: { ["--help", "-h"].contains($0.text) }),
+      if words.count > 1,
+        words.dropFirst().prefix(while: { $0.text != "--" }).contains(where: {
+          ["--help", "-h"].contains($0.text)
+        }),
         let command = CommandName(rawValue: words[0].text)
       {
         output.line(Help.text(command))
@@ -42,6 +47,7 @@ import Platform
       case .inspect: return try InspectCommand.run(arguments, output)
       case .verify: return try VerifyCommand.run(arguments, output)
       case .list: return try ListCommand.run(arguments, output)
+      case .devices: return try DevicesCommand.run(arguments, output)
       case .help: return try Help.run(arguments, output)
       }
     } catch {

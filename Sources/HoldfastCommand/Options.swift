@@ -2,13 +2,14 @@ import Platform
 
 /// The commands, in the order that help shows them.
 enum CommandName: String, CaseIterable {
-  case record, inspect, verify, list, help
+  case record, inspect, verify, list, devices, help
 
   var arguments: String {
     switch self {
     case .record: "[-o FILE.opus]"
     case .inspect, .verify: "FILE…"
     case .list: "[DIR]"
+    case .devices: ""
     case .help: "[COMMAND]"
     }
   }
@@ -18,6 +19,7 @@ enum CommandName: String, CaseIterable {
     case .inspect: "says what is in takes and other audio files"
     case .verify: "checks takes: pages, checksum, decoded length, ledger, manifest"
     case .list: "lists takes and partial takes of a folder"
+    case .devices: "lists the sound devices that can record"
     case .help: "explains a command"
     }
   }
@@ -31,7 +33,9 @@ struct Option {
   var help: String
   var commands: [CommandName]
 
-  init(_ long: String, _ short: String? = nil, _ value: String? = nil, _ commands: [CommandName], _ help: String) {
+  init(
+    _ long: String, _ short: String? = nil, _ value: String? = nil, _ commands: [CommandName], _ help: String
+  ) {
     self.long = long
     self.short = short
     self.value = value
@@ -40,10 +44,13 @@ struct Option {
   }
 
   static let table: [Option] = [
-    Option("--output", "-o", "FILE.opus", [.record], "the take's file; without it a new name in the takes folder"),
+    Option(
+      "--output", "-o", "FILE.opus", [.record], "the take's file; without it a new name in the takes folder"),
     Option("--input", nil, "SPEC", [.record], "alsa:NAME, file:PATH, - (raw samples), or tone:HZ[,DBFS]"),
     Option("--realtime", nil, nil, [.record], "reads a file or tone at the speed it sounds"),
-    Option("--format", nil, "FORMAT", [.record], "of raw samples: u8, s16le (default), s24le, s24_32le, s32le, f32le"),
+    Option(
+      "--format", nil, "FORMAT", [.record],
+      "of raw samples: u8, s16le (default), s24le, s24_32le, s32le, f32le"),
     Option("--rate", nil, "HZ", [.record], "of raw samples; default 48000"),
     Option("--channels", nil, "N", [.record], "of raw samples; default 1"),
     Option("--channel", nil, "N|mix", [.record], "which channel becomes the take; default 1"),
@@ -53,14 +60,27 @@ struct Option {
     Option("--complexity", nil, "0-10", [.record], "of the Opus encoder; default 10"),
     Option("--resampler", nil, "QUALITY", [.record], "fastest, medium (default) or best"),
     Option("--gaps", nil, "fill|close", [.record], "lost frames become silence (default) or nothing"),
+    Option("--arm", nil, nil, [.record], "listens first; space or SIGUSR1 starts"),
+    Option(
+      "--pre-roll", nil, "MS", [.record], "with --arm: sound from before the start that goes into the take"),
+    Option("--period-ms", nil, "MS", [.record], "how often a device hands over frames; default 10"),
+    Option("--buffer-ms", nil, "MS", [.record], "how much a device holds before it overruns; default 100"),
+    Option(
+      "--mmap", nil, nil, [.record], "reads a device through its mapped buffer instead of snd_pcm_readi"),
     Option("--wait-device", nil, "S", [.record], "how long a lost device is waited for; default 10"),
-    Option("--force", nil, nil, [.record], "replaces an existing take when the new one is sealed; the old one goes to the trash"),
+    Option(
+      "--force", nil, nil, [.record],
+      "replaces an existing take when the new one is sealed; the old one goes to the trash"),
     Option("--session", nil, "ID", [.record], "goes into the take's context"),
     Option("--round", nil, "N", [.record], "goes into the take's context"),
     Option("--take-id", nil, "ID", [.record], "names the take: same id and input give the same bytes"),
-    Option("--json", nil, nil, [.record, .inspect, .verify, .list], "one JSON object a line, and nothing else on standard output"),
+    Option(
+      "--json", nil, nil, [.record, .inspect, .verify, .list, .devices],
+      "one JSON object a line, and nothing else on standard output"),
     Option("--no-ui", nil, nil, [.record], "reads no keys and draws nothing"),
-    Option("--block-frames", nil, "N", [.record], "frames a source is read by at most; the take is the same at any"),
+    Option(
+      "--block-frames", nil, "N", [.record], "frames a source is read by at most; the take is the same at any"
+    ),
   ]
 }
 
@@ -98,7 +118,9 @@ struct Arguments {
     guard let first = words.first else { throw UsageError("no command; `holdfast help` lists them") }
     guard let command = CommandName(rawValue: first.text) else {
       let near = nearest(first.text, CommandName.allCases.map(\.rawValue))
-      throw UsageError("no command \(first.display)\(near.map { "; did you mean \($0)?" } ?? "; `holdfast help` lists them")")
+      throw UsageError(
+        "no command \(first.display)\(near.map { "; did you mean \($0)?" } ?? "; `holdfast help` lists them")"
+      )
     }
     self.command = command
     var i = 1
@@ -116,7 +138,8 @@ struct Arguments {
       }
       var name = word
       var value: Path?
-      if word.bytes.starts(with: Array("--".utf8)), let equals = word.bytes.firstIndex(of: UInt8(ascii: "=")) {
+      if word.bytes.starts(with: Array("--".utf8)), let equals = word.bytes.firstIndex(of: UInt8(ascii: "="))
+      {
         name = Path(bytes: Array(word.bytes[..<equals]))
         value = Path(bytes: Array(word.bytes[(equals + 1)...]))
       }
@@ -152,7 +175,9 @@ struct UsageError: Error {
 func nearest(_ word: String, _ candidates: [String]) -> String? {
   let w = Array(word.utf8.prefix(64))
   let scored = candidates.map { ($0, distance(w, Array($0.utf8))) }
-  guard let best = scored.min(by: { $0.1 < $1.1 }), best.1 <= max(2, best.0.utf8.count / 3) else { return nil }
+  guard let best = scored.min(by: { $0.1 < $1.1 }), best.1 <= max(2, best.0.utf8.count / 3) else {
+    return nil
+  }
   return best.0
 }
 private func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {

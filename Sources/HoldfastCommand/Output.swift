@@ -79,7 +79,8 @@ func fixed(_ value: Double, _ places: Int) -> String {
   let whole = abs(scaled) / scale
   guard places > 0 else { return "\(scaled < 0 ? "-" : "")\(whole)" }
   let rest = String(abs(scaled) % scale)
-  return (scaled < 0 ? "-" : "") + "\(whole)." + String(repeating: "0", count: places - rest.utf8.count) + rest
+  return (scaled < 0 ? "-" : "") + "\(whole)." + String(repeating: "0", count: places - rest.utf8.count)
+    + rest
 }
 /// Heights 0…1 as block characters.
 func blocks(_ bars: [Double]) -> String {

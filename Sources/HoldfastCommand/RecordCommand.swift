@@ -11,11 +11,13 @@ struct RecordCommand {
   private let inputOptions: InputOptions
   private let json: Bool
   private let ui: Bool
+  private let arm: Bool
 
   init(_ arguments: Arguments) throws(UsageError) {
     guard arguments.operands.isEmpty else {
       throw UsageError(
-        "record takes no operand (\(arguments.operands[0].display)); name the take with -o, the source with --input")
+        "record takes no operand (\(arguments.operands[0].display)); name the take with -o, the source with --input"
+      )
     }
     let spec = arguments.values["--input"]
     do throws(RecorderFailure) { input = try InputSpec(spec) } catch { throw UsageError(error.message) }
@@ -33,7 +35,14 @@ struct RecordCommand {
         ]) ?? .s16
     options.raw.rate = Int(try arguments.number("--rate", 188...12_288_000) ?? 48_000)
     options.raw.channels = Int(try arguments.number("--channels", 1...256) ?? 1)
+    options.periodMs = Int(try arguments.number("--period-ms", 1...1_000) ?? 10)
+    options.bufferMs = Int(try arguments.number("--buffer-ms", 2...10_000) ?? 100)
+    options.mmap = arguments.has("--mmap")
     inputOptions = options
+    arm = arguments.has("--arm")
+    if arguments.has("--pre-roll"), !arm {
+      throw UsageError("--pre-roll is for --arm: without it nothing comes before")
+    }
 
     var settings = RecordingSettings()
     settings.output = arguments.values["--output"]
@@ -41,12 +50,14 @@ struct RecordCommand {
     settings.force = arguments.has("--force")
     settings.maxMs = try arguments.number("--max-ms", 0...Int64.max / 48) ?? 0
     settings.minValidMs = try arguments.number("--min-valid-ms", 0...Int64.max / 48) ?? 0
+    settings.preRollMs = try arguments.number("--pre-roll", 0...RecordingSettings.longestPreRollMs) ?? 0
     let bitrates = RecordingSettings.bitrates
     settings.encoder.bitrate = Int(
       try arguments.number("--bitrate", Int64(bitrates.lowerBound)...Int64(bitrates.upperBound)) ?? 32_000)
     settings.encoder.complexity = Int(try arguments.number("--complexity", 0...10) ?? 10)
     settings.quality =
-      try arguments.choice("--resampler", [("fastest", .fastest), ("medium", .medium), ("best", .best)]) ?? .medium
+      try arguments.choice("--resampler", [("fastest", .fastest), ("medium", .medium), ("best", .best)])
+      ?? .medium
     settings.gaps = try arguments.choice("--gaps", [("fill", .fill), ("close", .close)]) ?? .fill
     _ = try arguments.number("--wait-device", 0...86_400)
     if let channel = arguments.text("--channel"), channel != "mix" {
@@ -70,7 +81,8 @@ struct RecordCommand {
       id.bytes.allSatisfy({ (0x21...0x7E).contains($0) })
     else {
       throw UsageError(
-        "--take-id \(id.display): 1 to \(RecordingSettings.longestTakeID) printable ASCII characters without blanks")
+        "--take-id \(id.display): 1 to \(RecordingSettings.longestTakeID) printable ASCII characters without blanks"
+      )
     }
     return id.text
   }
@@ -103,10 +115,12 @@ struct RecordCommand {
         stop: { control.stop(.signal) }, toggle: { control.toggle() }, mark: { control.mark() })
     } catch {
       return Main.report(
-        RecorderFailure(code: 74, kind: "thread", message: "can't start a thread: \(error.text)"), json: json, output)
+        RecorderFailure(code: 74, kind: "thread", message: "can't start a thread: \(error.text)"), json: json,
+        output)
     }
     do throws(RecorderFailure) {
-      try recorder.start(source: try input.open(inputOptions))
+      let source = try input.open(inputOptions)
+      if arm { try recorder.arm(source: source) } else { try recorder.start(source: source) }
     } catch {
       // The events of a start that failed hold nothing that the error doesn't say.
       return Main.report(error, json: json, output)
@@ -121,6 +135,7 @@ struct RecordCommand {
   /// Prints events until there are no more.
   private func follow(_ recorder: Recorder, _ output: Output) -> Int32 {
     var code: Int32 = 0
+    var told = ""
     var line = LiveLine(active: ui)
     let context = settings.context.map { TakeDescription.contextJSON($0) }
     while true {
@@ -133,23 +148,47 @@ struct RecordCommand {
         case .failed(let failure):
           line.clear()
           Output.error(failure.message)
+          told += failure.message
           code = max(code, failure.code)
         case .sealed(let take):
           line.clear()
           if !json { Self.print(take, output) }
           if let warning = take.warning { Output.error(warning) }
+          if take.faults.notFinite > 0 {
+            Output.note("note: \(take.faults.notFinite) samples were NaN or infinite and count as 0")
+          }
+          if take.faults.over > 0 {
+            Output.note("note: \(take.faults.over) samples lay beyond full scale and were clipped")
+          }
         case .discarded(let path):
           line.clear()
           if !json { output.line("discarded: it is in the trash, \(path.display)") }
         case .interrupted(let reason, _):
           line.clear()
           Output.note("interrupted: \(reason.rawValue)")
+        case .gap(let gap, _):
+          line.clear()
+          Output.note(
+            "lost \(milliseconds(frames: gap.frames)) ms of sound"
+              + (gap.filled ? ": silence stands for it" : ", which the take leaves out"))
+        case .warning(.noSignal, let active, let frame):
+          line.clear()
+          Output.note(
+            active
+              ? "no signal since \(clockText(milliseconds(frames: frame))): is the microphone muted?"
+              : "there is a signal again")
+        case .resumed:
+          line.clear()
+          Output.note("it goes on")
         case .state, .level, .mark: break
         }
       }
       output.flush()
     }
     line.clear()
+    for problem in recorder.sourceProblems where !told.contains(problem.message) {
+      Output.note("note: \(problem.message)")
+    }
     return code
   }
 
@@ -188,11 +227,19 @@ final class Control: Sendable {
     }
     if now {
       recorder.stop(by)
-    } else if again {
-      _exit(0)  // a second stop while the source is still being opened: no take exists
+    } else if again || !beganSoon() {
+      _exit(0)  // the source is still being opened: no take exists
     }
   }
-  func toggle() { recorder.togglePause() }
+  /// Waits 1.5 s for a take that is just being made.
+  private func beganSoon() -> Bool {
+    for _ in 0..<30 {
+      usleep(50_000)
+      if state.withLock({ $0.begun }) { return true }
+    }
+    return false
+  }
+  func toggle() { recorder.toggle() }
   func mark() { _ = recorder.mark() }
   func press(_ key: Keys.Key) {
     switch key {

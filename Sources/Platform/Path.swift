@@ -36,11 +36,15 @@ public struct Path: Sendable, Hashable {
   }
   public func appending(_ component: Path) -> Path {
     if bytes.isEmpty || bytes == Array(".".utf8) { return component }
-    return Path(bytes: bytes.last == UInt8(ascii: "/") ? bytes + component.bytes : bytes + [UInt8(ascii: "/")] + component.bytes)
+    return Path(
+      bytes: bytes.last == UInt8(ascii: "/")
+        ? bytes + component.bytes : bytes + [UInt8(ascii: "/")] + component.bytes)
   }
   public func appending(_ component: String) -> Path { appending(Path(component)) }
   public func addingSuffix(_ suffix: String) -> Path { Path(bytes: bytes + Array(suffix.utf8)) }
-  public func hasSuffix(_ suffix: String) -> Bool { bytes.count > suffix.utf8.count && bytes.reversed().starts(with: suffix.utf8.reversed()) }
+  public func hasSuffix(_ suffix: String) -> Bool {
+    bytes.count > suffix.utf8.count && bytes.reversed().starts(with: suffix.utf8.reversed())
+  }
   public func droppingSuffix(_ suffix: String) -> Path {
     hasSuffix(suffix) ? Path(bytes: Array(bytes.dropLast(suffix.utf8.count))) : self
   }

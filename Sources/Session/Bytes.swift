@@ -12,7 +12,9 @@ extension Array where Element == UInt8 {
   /// The field at `offset`, which must lie inside.
   public func get<T: FixedWidthInteger>(_ offset: Int, as type: T.Type = T.self) -> T {
     var value: T = 0
-    for i in (0..<(T.bitWidth / 8)).reversed() { value = (value << 8) | T(truncatingIfNeeded: self[offset + i]) }
+    for i in (0..<(T.bitWidth / 8)).reversed() {
+      value = (value << 8) | T(truncatingIfNeeded: self[offset + i])
+    }
     return value
   }
 }
@@ -38,7 +40,9 @@ public enum Base64 {
       let n = Swift.min(3, bytes.count - i)
       var group: UInt32 = 0
       for j in 0..<3 { group = group << 8 | (j < n ? UInt32(bytes[i + j]) : 0) }
-      for j in 0..<4 { out.append(j <= n ? digits[Int(group >> UInt32(18 - 6 * j)) & 63] : UInt8(ascii: "=")) }
+      for j in 0..<4 {
+        out.append(j <= n ? digits[Int(group >> UInt32(18 - 6 * j)) & 63] : UInt8(ascii: "="))
+      }
     }
     return String(decoding: out, as: UTF8.self)
   }

@@ -74,7 +74,8 @@ public indirect enum JSON: Sendable, Equatable {
     case .null: out += "null".utf8
     case .bool(let b): out += (b ? "true" : "false").utf8
     case .int(let i): out += String(i).utf8
-    case .double(let d): out += (d.isFinite ? (d == d.rounded() && abs(d) < 1e15 ? String(Int64(d)) : "\(d)") : "0").utf8
+    case .double(let d):
+      out += (d.isFinite ? (d == d.rounded() && abs(d) < 1e15 ? String(Int64(d)) : "\(d)") : "0").utf8
     case .string(let s): Self.quote(s, to: &out)
     case .array(let items):
       out.append(UInt8(ascii: "["))

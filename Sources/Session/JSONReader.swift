@@ -141,7 +141,9 @@ private struct JSONReader {
     guard at + 4 <= bytes.count else { throw error("a string without an end") }
     var code: UInt32 = 0
     for _ in 0..<4 {
-      guard let digit = Character(Unicode.Scalar(bytes[at])).hexDigitValue else { throw error("no hex digit") }
+      guard let digit = Character(Unicode.Scalar(bytes[at])).hexDigitValue else {
+        throw error("no hex digit")
+      }
       code = code << 4 | UInt32(digit)
       at += 1
     }

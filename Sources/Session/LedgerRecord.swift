@@ -105,7 +105,9 @@ public enum Ledger {
 
   private static func body(_ event: LedgerEvent) -> (kind: UInt8, payload: [UInt8]) {
     func text(_ fields: [(String, JSON)]) -> [UInt8] { Array(JSON.object(fields).line.utf8) }
-    func time(_ t: EventTime) -> [(String, JSON)] { [("wall_ms", .int(t.wallMs)), ("boot_ns", .int(t.bootNs))] }
+    func time(_ t: EventTime) -> [(String, JSON)] {
+      [("wall_ms", .int(t.wallMs)), ("boot_ns", .int(t.bootNs))]
+    }
     switch event {
     case .begin(let description): return (1, Array(description.json.line.utf8))
     case .start(let t): return (2, text(time(t)))
@@ -115,7 +117,8 @@ public enum Ledger {
       return (
         5,
         text([
-          ("frames", .int(gap.frames)), ("filled", .bool(gap.filled)), ("measured_by", .string(gap.measuredBy)),
+          ("frames", .int(gap.frames)), ("filled", .bool(gap.filled)),
+          ("measured_by", .string(gap.measuredBy)),
           ("uncertainty_frames", .int(gap.uncertaintyFrames)),
         ])
       )
@@ -183,14 +186,18 @@ public enum Ledger {
     case 3: return time.map(LedgerEvent.pause)
     case 4: return time.map(LedgerEvent.resume)
     case 5:
-      guard let frames = json["frames"]?.int, frames >= 0, let filled = json["filled"]?.bool else { return nil }
+      guard let frames = json["frames"]?.int, frames >= 0, let filled = json["filled"]?.bool else {
+        return nil
+      }
       return .gap(
         Gap(
           frames: frames, filled: filled, measuredBy: json["measured_by"]?.string ?? "",
           uncertaintyFrames: json["uncertainty_frames"]?.int ?? 0))
     case 6: return .mark(label: json["label"]?.string)
     case 7:
-      guard let time, let reason = json["reason"]?.string.flatMap(InterruptionReason.init(rawValue:)) else { return nil }
+      guard let time, let reason = json["reason"]?.string.flatMap(InterruptionReason.init(rawValue:)) else {
+        return nil
+      }
       return .interruption(reason, time)
     case 8:
       guard let time, let rate = json["device_rate"]?.int, (1...1_000_000_000).contains(rate),
@@ -255,7 +262,9 @@ public struct LedgerContents: Sendable, Equatable {
   private static func record(_ bytes: [UInt8], _ at: Int) -> (LedgerRecord, next: Int)? {
     guard bytes.count - at >= Ledger.recordHeaderSize else { return nil }
     let end = at + Ledger.recordHeaderSize + Int(bytes.get(at + 4, as: UInt16.self))
-    guard end <= bytes.count, bytes.get(at, as: UInt32.self) == crc32(bytes[(at + 4)..<end]) else { return nil }
+    guard end <= bytes.count, bytes.get(at, as: UInt32.self) == crc32(bytes[(at + 4)..<end]) else {
+      return nil
+    }
     let payload = Array(bytes[(at + Ledger.recordHeaderSize)..<end])
     guard let event = Ledger.event(kind: bytes[at + 6], payload: payload) else { return nil }
     return (

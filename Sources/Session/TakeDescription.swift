@@ -78,7 +78,8 @@ public struct TakeDescription: Sendable, Equatable {
       let maxMs = whole("max_ms", 0...Int64.max), let minValidMs = whole("min_valid_ms", 0...Int64.max)
     else { return nil }
     self.init(
-      takeID: takeID, context: json["context"]?.string, createdMs: created, source: source, deviceRate: Int(rate),
+      takeID: takeID, context: json["context"]?.string, createdMs: created, source: source,
+      deviceRate: Int(rate),
       deviceChannels: Int(channels), channel: channel, bitrate: Int(bitrate), complexity: Int(complexity),
       preSkip: Int(preSkip), serial: UInt32(serial),
       gaps: json["gaps"]?.string.flatMap(GapPolicy.init(rawValue:)) ?? .fill, maxMs: maxMs,

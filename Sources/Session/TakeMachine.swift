@@ -102,7 +102,8 @@ public struct TakeMachine: Sendable, Equatable {
     case .recording:  // the partial take couldn't be made
       state = .unavailable
       return .releaseSource
-    case .idle, .paused, .interrupted, .sealing, .sealed, .failed, .discarded, .denied, .unavailable: return .none
+    case .idle, .paused, .interrupted, .sealing, .sealed, .failed, .discarded, .denied, .unavailable:
+      return .none
     }
   }
 
@@ -125,7 +126,8 @@ public struct TakeMachine: Sendable, Equatable {
       state = .paused
       return .closeGate
     case .paused: return .none
-    case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied, .unavailable:
+    case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied,
+      .unavailable:
       return .reject(.notRecording)
     }
   }
@@ -136,7 +138,8 @@ public struct TakeMachine: Sendable, Equatable {
       state = .recording
       return .openGate
     case .recording: return .none
-    case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied, .unavailable:
+    case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied,
+      .unavailable:
       return .reject(.notPaused)
     }
   }
@@ -144,7 +147,8 @@ public struct TakeMachine: Sendable, Equatable {
   public mutating func mark() -> Action {
     switch state {
     case .recording, .paused: return .writeMark
-    case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied, .unavailable:
+    case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied,
+      .unavailable:
       return .reject(.notRecording)
     }
   }
@@ -158,7 +162,8 @@ public struct TakeMachine: Sendable, Equatable {
     case .preparing, .armed:
       state = .idle
       return .releaseSource
-    case .sealing, .sealed, .failed, .discarded, .idle, .denied, .unavailable: return .none  // a second stop is harmless
+    case .sealing, .sealed, .failed, .discarded, .idle, .denied, .unavailable:
+      return .none  // a second stop is harmless
     }
   }
 
@@ -184,10 +189,10 @@ public struct TakeMachine: Sendable, Equatable {
   /// The front end goes away and wants the take kept.
   public mutating func leave() -> Action {
     switch state {
-    case .recording, .interrupted:
+    case .recording, .interrupted(_, whilePaused: false):
       state = .interrupted(.left, whilePaused: false)
       return .keepPartial
-    case .paused:
+    case .paused, .interrupted(_, whilePaused: true):
       state = .interrupted(.left, whilePaused: true)
       return .keepPartial
     case .preparing, .armed:
@@ -205,7 +210,8 @@ public struct TakeMachine: Sendable, Equatable {
     case .preparing, .armed:
       state = .idle
       return .releaseSource
-    case .idle, .sealing, .sealed, .failed, .discarded, .denied, .unavailable: return .reject(.nothingToDiscard)
+    case .idle, .sealing, .sealed, .failed, .discarded, .denied, .unavailable:
+      return .reject(.nothingToDiscard)
     }
   }
 

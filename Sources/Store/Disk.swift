@@ -40,7 +40,8 @@ public enum Disk {
     guard raw >= 0 else { throw DiskError(call: "open", path: path, errno: .current) }
     return Descriptor(owning: raw)
   }
-  public static func openFolder(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) -> Descriptor {
+  public static func openFolder(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) -> Descriptor
+  {
     let parent = folder.raw
     let raw = retry {
       unsafe name.withCString { unsafe holdfast_openat(parent, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0) }
@@ -53,7 +54,8 @@ public enum Disk {
     try open(name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
   }
   /// Opens an existing regular file for reading; symbolic links aren't followed, devices and FIFOs not waited for.
-  public static func openToRead(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) -> Descriptor {
+  public static func openToRead(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) -> Descriptor
+  {
     try open(name, in: folder, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
   private static func open(_ name: Path, in folder: borrowing Descriptor, flags: Int32) throws(DiskError)
@@ -102,7 +104,9 @@ public enum Disk {
     }
   }
   /// Reads a file whole, or its first `limit` bytes.
-  public static func readAll(_ file: borrowing Descriptor, limit: Int, path: Path) throws(DiskError) -> [UInt8] {
+  public static func readAll(_ file: borrowing Descriptor, limit: Int, path: Path) throws(DiskError)
+    -> [UInt8]
+  {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while bytes.count < limit {
@@ -120,7 +124,9 @@ public enum Disk {
 
   public static func syncData(_ file: borrowing Descriptor, path: Path) throws(DiskError) {
     let raw = file.raw
-    guard retry({ fdatasync(raw) }) == 0 else { throw DiskError(call: "fdatasync", path: path, errno: .current) }
+    guard retry({ fdatasync(raw) }) == 0 else {
+      throw DiskError(call: "fdatasync", path: path, errno: .current)
+    }
   }
   public static func syncFolder(_ folder: borrowing Descriptor, path: Path) throws(DiskError) {
     let raw = folder.raw
@@ -153,14 +159,18 @@ public enum Disk {
     guard failure.code == EINVAL || failure.code == ENOSYS else {
       throw DiskError(call: "renameat2", path: target, errno: failure)
     }
-    if identity(target, in: folder) != nil { throw DiskError(call: "renameat", path: target, errno: Errno(EEXIST)) }
-    let plain = unsafe from.withCString { f in unsafe target.withCString { t in unsafe renameat(a, f, b, t) } }
+    if identity(target, in: folder) != nil {
+      throw DiskError(call: "renameat", path: target, errno: Errno(EEXIST))
+    }
+    let plain = unsafe from.withCString { f in unsafe target.withCString { t in unsafe renameat(a, f, b, t) }
+    }
     guard plain == 0 else { throw DiskError(call: "renameat", path: target, errno: .current) }
   }
 
   public static func remove(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) {
     let parent = folder.raw
-    guard unsafe name.withCString({ unsafe unlinkat(parent, $0, 0) }) == 0 || Errno.current.code == ENOENT else {
+    guard unsafe name.withCString({ unsafe unlinkat(parent, $0, 0) }) == 0 || Errno.current.code == ENOENT
+    else {
       throw DiskError(call: "unlinkat", path: name, errno: .current)
     }
   }
@@ -193,14 +203,16 @@ public enum Disk {
       case S_IFLNK: .symlink
       default: .other
       }
-    return FileIdentity(device: UInt64(info.st_dev), inode: UInt64(info.st_ino), kind: kind, size: Int64(info.st_size),
+    return FileIdentity(
+      device: UInt64(info.st_dev), inode: UInt64(info.st_ino), kind: kind, size: Int64(info.st_size),
       modified: Int64(info.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(info.st_mtim.tv_nsec))
   }
   /// Bytes that this user may still write in a folder's file system; nil where it doesn't say.
   public static func freeBytes(_ folder: borrowing Descriptor) -> Int64? {
     var info = statvfs()
     guard unsafe fstatvfs(folder.raw, &info) == 0 else { return nil }
-    let (bytes, overflow) = Int64(clamping: info.f_bavail).multipliedReportingOverflow(by: Int64(info.f_frsize))
+    let (bytes, overflow) = Int64(clamping: info.f_bavail).multipliedReportingOverflow(
+      by: Int64(info.f_frsize))
     return overflow ? Int64.max : bytes
   }
   /// Names in a folder without `.` and `..`, sorted by their bytes.

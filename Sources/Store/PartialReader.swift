@@ -20,7 +20,9 @@ public struct PartialContents: Sendable {
   }
 
   private static func read(_ name: Path, in folder: borrowing Descriptor, limit: Int) -> [UInt8] {
-    guard let file = try? Disk.openToRead(name, in: folder), Disk.identity(file)?.kind == .file else { return [] }
+    guard let file = try? Disk.openToRead(name, in: folder), Disk.identity(file)?.kind == .file else {
+      return []
+    }
     return (try? Disk.readAll(file, limit: limit, path: name)) ?? []
   }
 }

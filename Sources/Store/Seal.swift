@@ -57,7 +57,9 @@ extension PartialTake {
     try step(.commit) { () throws(DiskError) in target = try commit(target) }
     let sealed = target
     try step(.moveManifest, committed: sealed) { () throws(DiskError) in try moveManifest(sealed) }
-    try step(.syncFolder, committed: sealed) { () throws(DiskError) in try Disk.syncFolder(parent, path: folder) }
+    try step(.syncFolder, committed: sealed) { () throws(DiskError) in
+      try Disk.syncFolder(parent, path: folder)
+    }
     var file = SealedFile(folder: folder, name: sealed)
     do throws(DiskError) { try removePartial() } catch {
       file.warning = "the take is safe, but its working folder couldn't be removed: \(error.text)"
@@ -78,7 +80,9 @@ extension PartialTake {
     let target = name
     let existing = Disk.identity(target.audio, in: parent)
     if let existing {
-      guard existing == replaces else { return target }  // not what we were told to replace: `commit` finds another name
+      guard existing == replaces else {
+        return target  // not what we were told to replace: `commit` finds another name
+      }
       let trash = Trash(folder: folder)
       try trash.take([target.audio, target.manifest], from: parent)
     } else if Disk.identity(target.manifest, in: parent) != nil {

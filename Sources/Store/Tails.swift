@@ -49,7 +49,9 @@ final class Tails: Sendable {
     s.turnDue = false
     if s.end == 0 {
       let header = Tail.header(generation: s.generation &+ 1)
-      try write(s.current) { file throws(DiskError) in try Disk.write(header.span, to: file, at: 0, path: path) }
+      try write(s.current) { file throws(DiskError) in
+        try Disk.write(header.span, to: file, at: 0, path: path)
+      }
       s.generation &+= 1
       s.end = Int64(header.count)
     }

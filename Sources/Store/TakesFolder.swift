@@ -34,12 +34,16 @@ public enum TakesFolder {
   ///
   /// Where the newest take is stamped later than now, as after a step of the wall clock back, the new one comes
   /// just behind it; a stamp more than two days ahead is taken for a clock that was wrong, and left alone.
-  public static func newName(in folder: Path, now: Int64 = Stamp.wallMilliseconds) throws(DiskError) -> TakeName {
+  public static func newName(in folder: Path, now: Int64 = Stamp.wallMilliseconds) throws(DiskError)
+    -> TakeName
+  {
     let parent = try Disk.openFolder(folder)
     let names = try Disk.names(parent, path: folder)
     let horizon = Array((Stamp.compact(now + 2 * 86_400_000) + ".opus").utf8)
     let taken = names.map { $0.droppingSuffix(".partial") }.filter { isStamped($0) }.map(\.bytes)
-    let newest = taken.filter { $0.lexicographicallyPrecedes(horizon) }.max { $0.lexicographicallyPrecedes($1) }
+    let newest = taken.filter { $0.lexicographicallyPrecedes(horizon) }.max {
+      $0.lexicographicallyPrecedes($1)
+    }
     var stamp = now
     while true {
       let name = Path(Stamp.compact(stamp) + ".opus")

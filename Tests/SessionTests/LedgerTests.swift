@@ -18,8 +18,10 @@ private let summary: LevelSummary = {
 }()
 let everyEvent: [LedgerEvent] = [
   .begin(description), .start(time), .pause(time), .resume(time),
-  .gap(Gap(frames: 480, filled: true, measuredBy: "htimestamp", uncertaintyFrames: 3)), .mark(label: "a\n\"b\""),
-  .mark(label: nil), .interruption(.deviceLost, time), .continued(time, deviceRate: 48_000, deviceChannels: 1),
+  .gap(Gap(frames: 480, filled: true, measuredBy: "htimestamp", uncertaintyFrames: 3)),
+  .mark(label: "a\n\"b\""),
+  .mark(label: nil), .interruption(.deviceLost, time),
+  .continued(time, deviceRate: 48_000, deviceChannels: 1),
   .stop(.maxMs, time, submit: true), .levels(summary), .unknown(kind: 200, payload: [1, 2, 3]),
 ]
 
@@ -74,7 +76,8 @@ private let whole: [UInt8] =
 @Test(arguments: [Int64.min, -1, Int64.max])
 func `frame counts that fall or are negative end a ledger, huge ones don't trap`(_ frames: Int64) {
   let bytes =
-    Ledger.header + Ledger.encode(LedgerRecord(captureFrame: 0, effectiveFrame: frames, event: .begin(description)))
+    Ledger.header
+    + Ledger.encode(LedgerRecord(captureFrame: 0, effectiveFrame: frames, event: .begin(description)))
     + Ledger.encode(LedgerRecord(captureFrame: 0, effectiveFrame: 5, event: .pause(time)))
   let contents = LedgerContents(bytes)
   #expect(contents.records.count == (frames == Int64.max ? 1 : 0))
@@ -87,7 +90,9 @@ func `frame counts that fall or are negative end a ledger, huge ones don't trap`
 
 @Test func `a tail gives its whole records`() {
   var bytes = Tail.header(generation: 7)
-  for i in 0..<3 { Tail.append(packet: [UInt8](repeating: UInt8(i), count: 50 + i)[...], index: Int64(10 + i), to: &bytes) }
+  for i in 0..<3 {
+    Tail.append(packet: [UInt8](repeating: UInt8(i), count: 50 + i)[...], index: Int64(10 + i), to: &bytes)
+  }
   let contents = TailContents(bytes)
   #expect(contents.generation == 7)
   #expect(contents.packets.map(\.index) == [10, 11, 12])
@@ -105,7 +110,8 @@ func `frame counts that fall or are negative end a ledger, huge ones don't trap`
   }
   let records = [
     at(0, 0, .begin(description)), at(0, 0, .start(time)), at(44_100, 48_000, .pause(time)),
-    at(88_200, 48_240, .resume(time)), at(90_000, 50_000, .mark(label: "x")), at(90_000, 50_000, .levels(summary)),
+    at(88_200, 48_240, .resume(time)), at(90_000, 50_000, .mark(label: "x")),
+    at(90_000, 50_000, .levels(summary)),
     at(91_000, 52_000, .gap(Gap(frames: 960, filled: true, measuredBy: "m", uncertaintyFrames: 0))),
     at(99_000, 60_000, .pause(time)), at(99_000, 60_000, .levels(summary)),
     at(99_000, 60_000, .stop(.user, EventTime(wallMs: 9, bootNs: 9), submit: false)),

@@ -9,7 +9,8 @@ private let events: [Event] = [
   ("refused", { $0.refused(permission: false) }), ("start", { $0.start() }), ("pause", { $0.pause() }),
   ("resume", { $0.resume() }), ("mark", { $0.mark() }), ("stop", { $0.stop(.user) }),
   ("interrupted", { $0.interrupted(.deviceLost) }), ("leave", { $0.leave() }), ("discard", { $0.discard() }),
-  ("drained", { $0.drained() }), ("sealed", { $0.finished(sealed: true) }), ("failed", { $0.finished(sealed: false) }),
+  ("drained", { $0.drained() }), ("sealed", { $0.finished(sealed: true) }),
+  ("failed", { $0.finished(sealed: false) }),
 ]
 
 /// One machine in every state, reached by legal events.
@@ -100,8 +101,11 @@ private func table() -> String {
       switch action {
       case .reject: return "✗"
       case .none: return change.isEmpty ? "·" : change
-      default: return (change.isEmpty ? "" : change + " ") + "/ \(action)".replacingOccurrences(of: "Session.", with: "")
-          .replacingOccurrences(of: "EndedBy.", with: "").replacingOccurrences(of: "InterruptionReason.", with: "")
+      default:
+        return (change.isEmpty ? "" : change + " ")
+          + "/ \(action)".replacingOccurrences(of: "Session.", with: "")
+          .replacingOccurrences(of: "EndedBy.", with: "").replacingOccurrences(
+            of: "InterruptionReason.", with: "")
       }
     }
     lines.append("| **\(state)** | " + cells.joined(separator: " | ") + " |")

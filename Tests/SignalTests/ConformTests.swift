@@ -53,7 +53,9 @@ func `a run of n device frames gives round(n * 48000 / rate)`(_ rate: Int, _ fra
 }
 
 @Test(arguments: SampleFormat.allCases, [8_000, 16_000, 44_100, 48_000, 96_000])
-func `a sine has its calculated level in every format and at every rate`(_ sample: SampleFormat, _ rate: Int) throws {
+func `a sine has its calculated level in every format and at every rate`(_ sample: SampleFormat, _ rate: Int)
+  throws
+{
   let input = (0..<rate).map { 0.5 * sin(2 * .pi * 1000 * Double($0) / Double(rate)) }
   let (samples, _) = try conform(pack(input, sample), SourceFormat(sample: sample, rate: rate, channels: 1))
   var meter = Meter()
@@ -72,7 +74,8 @@ func `a sine has its calculated level in every format and at every rate`(_ sampl
 @Test(arguments: SampleFormat.allCases)
 func `DC keeps its value in every format`(_ sample: SampleFormat) throws {
   let (samples, _) = try conform(
-    pack([Double](repeating: -0.25, count: 4_800), sample), SourceFormat(sample: sample, rate: 48_000, channels: 1))
+    pack([Double](repeating: -0.25, count: 4_800), sample),
+    SourceFormat(sample: sample, rate: 48_000, channels: 1))
   #expect(samples.allSatisfy { abs($0 + 0.25) < 0.005 })
 }
 
@@ -111,12 +114,15 @@ func `the block size changes nothing`(_ rate: Int) throws {
   let bytes = pack(input, .s16)
   let format = SourceFormat(sample: .s16, rate: rate, channels: 1)
   let reference = try conform(bytes, format, block: 480).samples
-  for block in [1, 64, 1_000, 20_011] { #expect(try conform(bytes, format, block: block).samples == reference) }
+  for block in [1, 64, 1_000, 20_011] {
+    #expect(try conform(bytes, format, block: block).samples == reference)
+  }
 }
 
 @Test func `NaN and infinities count as 0, too large floats as full scale, and both are counted`() throws {
   let values: [Float] = [0.5, .nan, .infinity, -.infinity, 1.5, -2, 1, -1, 0.25]
-  let bytes = values.flatMap { v in (0..<4).map { UInt8(truncatingIfNeeded: v.bitPattern >> UInt32(8 * $0)) } }
+  let bytes = values.flatMap { v in (0..<4).map { UInt8(truncatingIfNeeded: v.bitPattern >> UInt32(8 * $0)) }
+  }
   let (samples, faults) = try conform(bytes, SourceFormat(sample: .float32, rate: 48_000, channels: 1))
   #expect(samples == [0.5, 0, 0, 0, 1, -1, 1, -1, 0.25])
   #expect(faults.notFinite == 3)

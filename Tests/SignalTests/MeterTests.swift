@@ -85,7 +85,9 @@ func `windows, totals and bars don't depend on the block size`(_ block: Int) {
   var bins: [Float] = []
   var samples = [Float](repeating: 0, count: 48_000)
   for second in 0..<70 {
-    for i in samples.indices { samples[i] = Float(sin(Double(i) * 0.01 * Double(second + 1)) * Double(second % 7) / 8) }
+    for i in samples.indices {
+      samples[i] = Float(sin(Double(i) * 0.01 * Double(second + 1)) * Double(second % 7) / 8)
+    }
     meter.push(samples.span) { _ in }
     bins += meter.takeFinishedBins()
   }

@@ -15,7 +15,9 @@ private func run(
     let n = min(block, total - first)
     var samples = [Float](repeating: 1, count: Swift.max(1, n))
     var span = samples.mutableSpan
-    clock.pass(&span, count: n) { part in for i in 0..<part.count { kept.append(part[i]) } } transition: {
+    clock.pass(&span, count: n) { part in
+      for i in 0..<part.count { kept.append(part[i]) }
+    } transition: {
       transitions.append($0)
     }
     if n == 0 { break }
@@ -72,8 +74,9 @@ func `a limit stops at that very frame, also inside a fade`(_ block: Int) {
 
 @Test func `a mark is placed where it was made, and in a pause at the joint`() {
   let (_, transitions, _) = run(
-    9_000, block: 480, [(.mark(0), 700), (.pause, 1_000), (.mark(1), 3_000), (.resume, 5_000), (.mark(2), 6_000)])
-  let marks = transitions.filter { if case .mark = $0.command { true } else { false } }
+    9_000, block: 480,
+    [(.note(0), 700), (.pause, 1_000), (.note(1), 3_000), (.resume, 5_000), (.note(2), 6_000)])
+  let marks = transitions.filter { if case .note = $0.command { true } else { false } }
   #expect(marks.map(\.effectiveFrame) == [700, 1_240, 2_240])
 }
 

@@ -21,7 +21,9 @@ final class Scratch {
   func read(_ name: String) -> String? {
     (try? Data(contentsOf: url.appendingPathComponent(name))).map { String(decoding: $0, as: UTF8.self) }
   }
-  func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: url.appendingPathComponent(name).path) }
+  func exists(_ name: String) -> Bool {
+    FileManager.default.fileExists(atPath: url.appendingPathComponent(name).path)
+  }
   /// Everything below, as relative names.
   var files: [String] {
     (FileManager.default.enumerator(atPath: url.path)?.allObjects as? [String] ?? []).sorted()
@@ -32,10 +34,13 @@ private let begin = LedgerRecord(
   captureFrame: 0, effectiveFrame: 0,
   event: .begin(
     TakeDescription(
-      takeID: "id", context: nil, createdMs: 0, source: "file", deviceRate: 48_000, deviceChannels: 1, channel: "1",
+      takeID: "id", context: nil, createdMs: 0, source: "file", deviceRate: 48_000, deviceChannels: 1,
+      channel: "1",
       bitrate: 32_000, complexity: 10, preSkip: 312, serial: 1, maxMs: 0, minValidMs: 0, encoder: "")))
 
-private func make(_ scratch: Scratch, _ name: String = "a.opus", force: Bool = false) throws(OutputError) -> PartialTake {
+private func make(_ scratch: Scratch, _ name: String = "a.opus", force: Bool = false) throws(OutputError)
+  -> PartialTake
+{
   try PartialTake(
     folder: scratch.path, name: TakeName(audio: Path(name)), force: force, neededBytes: 0,
     headers: Array("HEAD".utf8), begin: begin)
@@ -61,7 +66,8 @@ private func make(_ scratch: Scratch, _ name: String = "a.opus", force: Bool = f
   let scratch = try Scratch()
   let take = try make(scratch)
   func mode(_ name: String) throws -> Int {
-    let attributes = try FileManager.default.attributesOfItem(atPath: scratch.url.appendingPathComponent(name).path)
+    let attributes = try FileManager.default.attributesOfItem(
+      atPath: scratch.url.appendingPathComponent(name).path)
     return (attributes[.posixPermissions] as? NSNumber)?.intValue ?? -1
   }
   #expect(try mode("a.opus.partial") == 0o700)
@@ -93,7 +99,9 @@ private func make(_ scratch: Scratch, _ name: String = "a.opus", force: Bool = f
 }
 
 @Test(arguments: [false, true])
-func `a file that has appeared meanwhile keeps every byte, and the take gets the next free name`(_ force: Bool) throws {
+func `a file that has appeared meanwhile keeps every byte, and the take gets the next free name`(
+  _ force: Bool
+) throws {
   let scratch = try Scratch()
   if force { try scratch.write("a.opus", "old") }
   let take = try make(scratch, force: force)
@@ -135,16 +143,20 @@ func `a file that has appeared meanwhile keeps every byte, and the take gets the
 @Test func `folders, links and FIFOs are no place for a take`() throws {
   let scratch = try Scratch()
   let file = FileManager.default
-  try file.createDirectory(at: scratch.url.appendingPathComponent("d.opus"), withIntermediateDirectories: false)
+  try file.createDirectory(
+    at: scratch.url.appendingPathComponent("d.opus"), withIntermediateDirectories: false)
   try file.createSymbolicLink(
-    at: scratch.url.appendingPathComponent("l.opus"), withDestinationURL: scratch.url.appendingPathComponent("x"))
+    at: scratch.url.appendingPathComponent("l.opus"),
+    withDestinationURL: scratch.url.appendingPathComponent("x"))
   mkfifo(scratch.url.appendingPathComponent("f.opus").path, 0o600)
   #expect(throws: OutputError.wrongKind(.folder)) { try make(scratch, "d.opus", force: true) }
   #expect(throws: OutputError.wrongKind(.symlink)) { try make(scratch, "l.opus", force: true) }
   #expect(throws: OutputError.wrongKind(.other)) { try make(scratch, "f.opus", force: true) }
   #expect(throws: OutputError.notOpus) { try make(scratch, "a.ogg") }
   #expect(throws: OutputError.notOpus) { try make(scratch, ".opus") }
-  #expect(throws: OutputError.nameTooLong(248)) { try make(scratch, String(repeating: "n", count: 243) + ".opus") }
+  #expect(throws: OutputError.nameTooLong(248)) {
+    try make(scratch, String(repeating: "n", count: 243) + ".opus")
+  }
   let long = String(repeating: "n", count: 242) + ".opus"
   #expect(try make(scratch, long).seal(manifest: []).path.name.text == long)
 }
@@ -153,7 +165,8 @@ func `a file that has appeared meanwhile keeps every byte, and the take gets the
   let scratch = try Scratch()
   #expect {
     try PartialTake(
-      folder: scratch.path, name: TakeName(audio: Path("a.opus")), force: false, neededBytes: Int64.max, headers: [],
+      folder: scratch.path, name: TakeName(audio: Path("a.opus")), force: false, neededBytes: Int64.max,
+      headers: [],
       begin: begin)
   } throws: { error in
     guard case .tooLittleSpace = error as? OutputError else { return false }
@@ -167,7 +180,8 @@ func `a file that has appeared meanwhile keeps every byte, and the take gets the
   let inner = scratch.url.appendingPathComponent("one")
   try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
   let take = try PartialTake(
-    folder: Path(inner.path), name: TakeName(audio: Path("a.opus")), force: false, neededBytes: 0, headers: [1],
+    folder: Path(inner.path), name: TakeName(audio: Path("a.opus")), force: false, neededBytes: 0,
+    headers: [1],
     begin: begin)
   try FileManager.default.moveItem(at: inner, to: scratch.url.appendingPathComponent("two"))
   _ = try take.seal(manifest: [])
@@ -189,7 +203,8 @@ func `a file that has appeared meanwhile keeps every byte, and the take gets the
     for _ in 0..<8 {
       group.addTask {
         let take = try? PartialTake(
-          folder: path, name: TakeName(audio: Path("a.opus")), force: false, neededBytes: 0, headers: [1], begin: begin)
+          folder: path, name: TakeName(audio: Path("a.opus")), force: false, neededBytes: 0, headers: [1],
+          begin: begin)
         if take != nil { try? await Task.sleep(for: .milliseconds(50)) }
         return take != nil
       }
@@ -230,7 +245,9 @@ func `a file that has appeared meanwhile keeps every byte, and the take gets the
 @Test func `default names never clash and sort in the order taken, also when the clock steps back`() throws {
   let scratch = try Scratch()
   var names: [Path] = []
-  for now: Int64 in [1_700_000_000_000, 1_700_000_000_000, 1_699_996_400_000, 1_700_000_000_001, 1_700_086_400_000] {
+  for now: Int64 in [
+    1_700_000_000_000, 1_700_000_000_000, 1_699_996_400_000, 1_700_000_000_001, 1_700_086_400_000,
+  ] {
     let name = try TakesFolder.newName(in: scratch.path, now: now)
     try scratch.write(name.audio.text, "")
     names.append(name.audio)
@@ -244,7 +261,8 @@ func `a file that has appeared meanwhile keeps every byte, and the take gets the
 }
 
 @Test func `the takes folder follows XDG_DATA_HOME, then HOME`() {
-  #expect(TakesFolder.standard { $0 == "XDG_DATA_HOME" ? Path("/x") : Path("/h") } == Path("/x/holdfast/takes"))
+  #expect(
+    TakesFolder.standard { $0 == "XDG_DATA_HOME" ? Path("/x") : Path("/h") } == Path("/x/holdfast/takes"))
   #expect(TakesFolder.standard { $0 == "HOME" ? Path("/h") : nil } == Path("/h/.local/share/holdfast/takes"))
   #expect(TakesFolder.standard { $0 == "XDG_DATA_HOME" ? Path("rel") : nil } == nil)
 }

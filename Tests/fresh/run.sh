@@ -4,7 +4,7 @@
 #   sudo Tests/fresh/run.sh [COMMAND...]        other commands than the two, each one argument
 # Needs root, debootstrap, 8 GB under ${TMPDIR:-/tmp} and this machine's own Debian mirror: its apt settings are copied when it runs.
 # SWIFT_ROOT=/opt/swift is the toolchain; KEEP=1 leaves the folder and says where. All mounts live in a mount namespace of their own
-# and go with it, however this script ends.
+# and go with it, however this script ends (unshare itself ignores TERM, so it is killed).
 set -euo pipefail
 repo=$(cd "$(dirname "$0")/../.." && pwd)
 swift=${SWIFT_ROOT:-/opt/swift}
@@ -23,9 +23,11 @@ if [ -z "${FRESH_ROOT:-}" ]; then  # outside: makes the folder, enters a mount n
     rm -rf --one-file-system -- "$FRESH_ROOT"
   }
   trap cleanup EXIT
-  trap 'exit 130' INT TERM HUP
+  unshare --mount --pid --fork --kill-child --propagation private -- "$0" "${commands[@]}" &
+  inner=$!
+  trap 'kill -KILL "$inner" 2>/dev/null; wait "$inner" || true; exit 130' INT TERM HUP
   code=0
-  unshare --mount --pid --fork --kill-child --propagation private -- "$0" "${commands[@]}" || code=$?
+  wait "$inner" || code=$?
   exit $code
 fi
 

@@ -67,7 +67,9 @@ import Signal
     }
     silence.push(mono.span.extracting(0..<count))
     if let state = unsafe loudness {
-      _ = unsafe samples.withUnsafeBufferPointer { unsafe ebur128_add_frames_float(state, $0.baseAddress, count) }
+      _ = unsafe samples.withUnsafeBufferPointer {
+        unsafe ebur128_add_frames_float(state, $0.baseAddress, count)
+      }
     }
     frames += Int64(count)
   }

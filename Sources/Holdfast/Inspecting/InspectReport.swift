@@ -111,8 +111,10 @@ public struct InspectReport: Sendable {
     var fields = path.fields
     fields += [
       ("outcome", .string(outcome.rawValue)), ("duration_ms", .int(durationMs)),
-      ("effective_frames", .int(effectiveFrames)), ("frames", .int(frames)), ("sample_rate", .int(Int64(sampleRate))),
-      ("channels", .int(Int64(channels))), ("content_type", .string(contentType)), ("size_bytes", .int(sizeBytes)),
+      ("effective_frames", .int(effectiveFrames)), ("frames", .int(frames)),
+      ("sample_rate", .int(Int64(sampleRate))),
+      ("channels", .int(Int64(channels))), ("content_type", .string(contentType)),
+      ("size_bytes", .int(sizeBytes)),
       ("sha256", .string(sha256)), tell("pause_count"), tell("pauses"), tell("gaps"), tell("marks"),
       tell("interruptions"),
       ("silences", .array(silences.map { .array([.int($0.lowerBound), .int($0.upperBound)]) })),
@@ -125,14 +127,16 @@ public struct InspectReport: Sendable {
       ),
       ("channel_levels", .array(channelLevels.map { .object($0.fields) })),
       ("bars", .array(bars.map { .rounded($0, 4) })), ("gap_frames", .int(story?.gapFrames ?? 0)),
-      ("device_rate", .int(Int64(story?.description?.deviceRate ?? sampleRate))), ("parts", .int(Int64(parts))),
+      ("device_rate", .int(Int64(story?.description?.deviceRate ?? sampleRate))),
+      ("parts", .int(Int64(parts))),
       ("problems", .array(problems.map(\.json))), ("measured_on", .string(measuredOn.rawValue)),
     ]
     if let story {
       if let context = story.description?.contextJSON { fields.append(("context", context)) }
       if let description = story.description { fields.append(("take_id", .string(description.takeID))) }
       if let ended = story.endedBy { fields.append(("ended_by", .string(ended.rawValue))) }
-      let missing = Manifest.missingMs(frames: effectiveFrames, minValidMs: story.description?.minValidMs ?? 0)
+      let missing = Manifest.missingMs(
+        frames: effectiveFrames, minValidMs: story.description?.minValidMs ?? 0)
       fields += [("too_short", .bool(missing > 0)), ("missing_ms", .int(missing))]
     }
     if outcome == .unfinished { fields.append(("recording", .bool(recording))) }

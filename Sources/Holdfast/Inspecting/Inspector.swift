@@ -9,9 +9,13 @@ import Store
 public enum Inspector {
   /// - Parameter path: an audio file; `NAME.opus` stands for its partial take too, where there is no such file.
   public static func inspect(_ path: Path) throws(RecorderFailure) -> InspectReport {
-    if let name = partialName(path) { return try inspectPartial(folder: path.parent, name: name, shown: path) }
+    if let name = partialName(path) {
+      return try inspectPartial(folder: path.parent, name: name, shown: path)
+    }
     let file: ByteFile
-    do throws(SourceError) { file = try ByteFile.open(path) } catch { throw Failures.source(error, path: path) }
+    do throws(SourceError) { file = try ByteFile.open(path) } catch {
+      throw Failures.source(error, path: path)
+    }
     return try inspect(file, shown: path, beside: path)
   }
   /// - Parameter descriptor: an open file or pipe, read to its end.
@@ -54,7 +58,9 @@ public enum Inspector {
 
   // MARK: Ogg Opus
 
-  private static func measureOpus(read: @escaping OggReadBytes, shown: Path) throws(OpusFileError) -> InspectReport {
+  private static func measureOpus(read: @escaping OggReadBytes, shown: Path) throws(OpusFileError)
+    -> InspectReport
+  {
     var decoder = try OpusStreamDecoder(read: read)
     let channels = decoder.channels
     let measure = AudioMeasure(rate: takeRate, channels: channels, fullScale: 32_767 / 32_768)
@@ -84,14 +90,16 @@ public enum Inspector {
     let bytes: [UInt8]
     do throws(DiskError) { bytes = try readFile(name, limit: Manifest.largest + 1) } catch {
       if error.errno.code != Errno.notFound {
-        report.problems.append(InspectProblem(kind: "manifest", message: "its manifest can't be read: \(error.text)"))
+        report.problems.append(
+          InspectProblem(kind: "manifest", message: "its manifest can't be read: \(error.text)"))
       }
       return
     }
     let manifest: Manifest
     do throws(ManifestError) { manifest = try Manifest(bytes) } catch {
       report.problems.append(
-        InspectProblem(kind: "manifest", message: "its manifest \(name.name.display) isn't used: \(error.message)"))
+        InspectProblem(
+          kind: "manifest", message: "its manifest \(name.name.display) isn't used: \(error.message)"))
       return
     }
     report.outcome = manifest.outcome == .recovered ? .recovered : .complete
@@ -121,7 +129,8 @@ public enum Inspector {
     if levels.over > 0 {
       report.problems.append(
         InspectProblem(
-          kind: "over_full_scale", message: "\(levels.over) float samples of the source lay beyond ±1.0: clipped"))
+          kind: "over_full_scale",
+          message: "\(levels.over) float samples of the source lay beyond ±1.0: clipped"))
     }
   }
 
@@ -134,9 +143,12 @@ public enum Inspector {
     }
     let audio = folder.appending(name.partial).appending(TakeName.Inside.audio)
     let file: ByteFile
-    do throws(SourceError) { file = try ByteFile.open(audio) } catch { throw Failures.source(error, path: audio) }
+    do throws(SourceError) { file = try ByteFile.open(audio) } catch {
+      throw Failures.source(error, path: audio)
+    }
     var report = self.report(
-      AudioMeasure(rate: takeRate, channels: 1, fullScale: 1).finish(), shown: shown, rate: takeRate, channels: 1)
+      AudioMeasure(rate: takeRate, channels: 1, fullScale: 1).finish(), shown: shown, rate: takeRate,
+      channels: 1)
     do throws(OpusFileError) {
       if let whole = try PartialAudio(audio: file.oggBytes, contents: contents) {
         report = try measureOpus(read: whole.bytes(over: file.oggBytes), shown: shown)
@@ -207,8 +219,10 @@ public enum Inspector {
   ) -> InspectReport {
     func ms(_ frames: Int64) -> Int64 { milliseconds(frames: takeFrames(deviceFrames: frames, rate: rate)) }
     return InspectReport(
-      path: shown, outcome: .foreign, frames: result.frames, sampleRate: rate, channels: channels, contentType: "",
-      sizeBytes: 0, sha256: "", story: nil, levels: LevelFigures(all: result.levels, clippedRuns: result.clippedRuns),
+      path: shown, outcome: .foreign, frames: result.frames, sampleRate: rate, channels: channels,
+      contentType: "",
+      sizeBytes: 0, sha256: "", story: nil,
+      levels: LevelFigures(all: result.levels, clippedRuns: result.clippedRuns),
       noiseFloorDb: result.noiseFloorDb, loudness: result.loudness,
       channelLevels: zip(result.levels, result.clippedRuns).map { LevelFigures($0, clippedRuns: $1) },
       bars: result.bars, silences: result.silences.map { ms($0.lowerBound)...ms($0.upperBound) }, parts: 1,

@@ -74,7 +74,9 @@ struct PartialAudio {
   /// The packets from `first` on that follow on one another, out of both tails.
   private static func tail(_ tails: [TailContents], from first: Int64) -> [[UInt8]] {
     var found: [Int64: [UInt8]] = [:]
-    for tail in tails { for packet in tail.packets where packet.index >= first { found[packet.index] = packet.bytes } }
+    for tail in tails {
+      for packet in tail.packets where packet.index >= first { found[packet.index] = packet.bytes }
+    }
     var packets: [[UInt8]] = []
     while let next = found[first + Int64(packets.count)] { packets.append(next) }
     return packets

@@ -49,7 +49,8 @@ public enum TakeList {
 
   private static func read(_ entry: TakeEntry) -> ListedTake {
     var take = ListedTake(
-      path: entry.path, kind: .foreign, effectiveFrames: 0, sizeBytes: entry.size, pauseCount: 0, startedMs: nil,
+      path: entry.path, kind: .foreign, effectiveFrames: 0, sizeBytes: entry.size, pauseCount: 0,
+      startedMs: nil,
       missingMs: 0, context: nil, fault: nil)
     func tell(_ story: TakeStory) {
       take.pauseCount = story.pauses.count
@@ -69,7 +70,9 @@ public enum TakeList {
       }
       do throws(SourceError) {
         let file = try ByteFile.open(entry.path)
-        do throws(OpusFileError) { take.effectiveFrames = try opusFileFacts(read: file.oggBytes).frames } catch {
+        do throws(OpusFileError) {
+          take.effectiveFrames = try opusFileFacts(read: file.oggBytes).frames
+        } catch {
           take.kind = .unreadable
           take.fault = Inspector.failure(error, shown: entry.name.audio).message
         }

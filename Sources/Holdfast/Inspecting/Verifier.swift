@@ -46,7 +46,9 @@ public enum Verifier {
     }
     let report = try Inspector.inspect(path)
     let name = path.parent.appending(TakeName(audio: path.name).manifest)
-    let pages = report.problems.filter { !["manifest", "checksum", "length", "not_finite", "over_full_scale"].contains($0.kind) }
+    let pages = report.problems.filter {
+      !["manifest", "checksum", "length", "not_finite", "over_full_scale"].contains($0.kind)
+    }
     var checks = [Check(name: "pages", fault: pages.first?.message)]
     var manifest: Manifest?
     var fault: String?
@@ -73,7 +75,8 @@ public enum Verifier {
     let story = manifest.story
     if story.startedMs == nil { return "the ledger has no start" }
     if manifest.outcome == .complete, story.endedBy == nil { return "the ledger has no stop" }
-    if manifest.outcome == .complete, story.endedBy != .disk, story.levels.frames != manifest.effectiveFrames {
+    if manifest.outcome == .complete, story.endedBy != .disk, story.levels.frames != manifest.effectiveFrames
+    {
       return "the ledger counts \(story.levels.frames) frames, the manifest \(manifest.effectiveFrames)"
     }
     return nil

@@ -9,53 +9,92 @@ import Synchronization
 final class CaptureThread: @unchecked Sendable {
   private let source: any Source  // only this thread touches it once it runs
   private let ring: FrameRing
+  private let losses: LossRing
+  private var keptLoss: CaptureLoss?  // the loss ring was full: it goes with the next one
   private let live: Bool
   private let stopAsked = Atomic<Bool>(false)
+  private let abandoned = Atomic<Bool>(false)
   private let waitsForSpace = Atomic<Bool>(false)
   private let space = CountingSemaphore()
   let filled: CountingSemaphore
-  private let failureBox = Mutex<SourceError?>(nil)
+  private let endBox = Mutex(End())
 
   /// Frames a read asks for at most.
   private let chunk: Int
 
-  init(source: any Source, ring: FrameRing, filled: CountingSemaphore, live: Bool) {
+  init(source: any Source, ring: FrameRing, losses: LossRing, filled: CountingSemaphore, live: Bool) {
     self.source = source
     self.ring = ring
+    self.losses = losses
     self.filled = filled
     self.live = live
     chunk = live ? max(1, ring.format.rate / 100) : max(1, ring.capacity / 4)
   }
 
-  /// Why the source ended early; nil for a clean end or a stop. Read it once the ring is closed.
-  var failure: SourceError? { failureBox.withLock { $0 } }
+  /// What the source was found to be.
+  struct End: Sendable {
+    /// Why it ended early; nil for a clean end or a stop.
+    var failure: SourceError?
+    var problems: [SourceProblem] = []
+    var damage: String?
+  }
+  /// Device frames delivered so far. Any thread.
+  var captured: Int64 { ring.written }
+  /// Complete once the ring is closed.
+  var end: End { endBox.withLock { $0 } }
 
-  /// Ends the capture after the read that is under way. Any thread.
+  /// Ends the capture: a device's after what it had delivered by now, a file's after the read under way. Any thread.
   func stop() {
     stopAsked.store(true, ordering: .releasing)
     source.interrupt()
     wakeForSpace()
   }
+  /// Ends the capture though nobody reads the ring any more. Any thread.
+  func abandon() {
+    abandoned.store(true, ordering: .releasing)
+    stop()
+  }
   /// The signal thread has made room. It calls this after each stretch it read.
   func wakeForSpace() { if waitsForSpace.exchange(false, ordering: .acquiringAndReleasing) { space.post() } }
 
+  private func lost(_ new: CaptureLoss) {
+    var loss = new
+    if let kept = keptLoss {
+      loss.frames += kept.frames
+      loss.uncertaintyFrames += kept.uncertaintyFrames
+    }
+    keptLoss = losses.push(loss, at: ring.written) ? nil : loss
+  }
+
   func run() {
-    while !stopAsked.load(ordering: .acquiring) {
+    if live { adoptRealtime() }
+    let drains = source.drainsAfterInterrupt
+    while drains ? !abandoned.load(ordering: .acquiring) : !stopAsked.load(ordering: .acquiring) {
       if ring.free == 0 {
         waitsForSpace.store(true, ordering: .sequentiallyConsistent)
-        if ring.free == 0, !stopAsked.load(ordering: .acquiring) { space.wait() }
+        if ring.free == 0, !stopAsked.load(ordering: .acquiring) || drains,
+          !abandoned.load(ordering: .acquiring)
+        {
+          space.wait()
+        }
         continue
       }
       do throws(SourceError) {
-        let n = try ring.write(atMost: chunk) { span throws(SourceError) in try source.read(into: &span) }
+        let n = try ring.write(atMost: chunk) { span throws(SourceError) in
+          let n = try source.read(into: &span)
+          if let loss = source.takeLoss() { lost(loss) }  // before the frames behind it can be seen
+          return n
+        }
         if n == 0 { break }
       } catch {
-        failureBox.withLock { $0 = error }
+        endBox.withLock { $0.failure = error }
         break
       }
       // A file's frames are handed over half a ring at a time: fewer wake-ups for the same work.
       if live || ring.free < ring.capacity / 2 { filled.post() }
     }
+    let (problems, damage) = (source.problems, source.damage)
+    endBox.withLock { ($0.problems, $0.damage) = (problems, damage) }
     ring.close()
     filled.post()
   }

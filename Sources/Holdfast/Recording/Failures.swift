@@ -9,7 +9,8 @@ enum Failures {
   static func disk(_ error: DiskError, at path: Path, doing what: String) -> RecorderFailure {
     let denied = error.errno.code == EACCES || error.errno.code == EPERM
     return RecorderFailure(
-      code: denied ? 77 : error.errno.isDiskFull ? 74 : 73, kind: denied ? "permission" : "cannot_create", path: path,
+      code: denied ? 77 : error.errno.isDiskFull ? 74 : 73, kind: denied ? "permission" : "cannot_create",
+      path: path,
       message: "\(what) \(path.display): \(error.errno.text)")
   }
 
@@ -21,7 +22,8 @@ enum Failures {
     switch error {
     case .notOpus: return refuse(64, "usage", "-o \(shown): the name must end in .opus")
     case .nameTooLong(let bytes):
-      return refuse(73, "name_too_long", "\(shown): the name has \(bytes) bytes, \(TakeName.longest) is the most")
+      return refuse(
+        73, "name_too_long", "\(shown): the name has \(bytes) bytes, \(TakeName.longest) is the most")
     case .noFolder(let error):
       return RecorderFailure(
         code: error.errno.code == EACCES ? 77 : 73, kind: "no_folder", path: path,
@@ -35,8 +37,10 @@ enum Failures {
         case .file: "a file"
         }
       return refuse(73, "not_a_file", "\(shown): \(what) stands there; choose another name")
-    case .exists: return refuse(73, "exists", "\(shown) exists; choose another name, or --force to replace it")
-    case .recording: return refuse(75, "busy", "\(shown) is being recorded by another process; choose another name")
+    case .exists:
+      return refuse(73, "exists", "\(shown) exists; choose another name, or --force to replace it")
+    case .recording:
+      return refuse(75, "busy", "\(shown) is being recorded by another process; choose another name")
     case .unfinished:
       return refuse(
         73, "unfinished",
@@ -80,6 +84,7 @@ enum Failures {
     case .unreadable(let why): return make(65, "unreadable", "\(shown): \(why)")
     case .wrongKind(let why): return make(64, "usage", "\(shown): \(why)")
     case .read(let why): return make(65, "damaged", "\(shown): \(why)")
+    case .device(let fault): return make(69, fault.reason, fault.text)
     }
   }
 
@@ -89,25 +94,31 @@ enum Failures {
     let why =
       switch error {
       case .read(let why), .unreadable(let why), .wrongKind(let why): why
+      case .device(let fault): fault.text
       default: "the source failed"
       }
-    if case .wrongKind = error {
-      failure.code = 64
-    } else {
-      failure.kind = "damaged"
-    }
     failure.message = "the input ended early: \(why); \(take.path.display) holds what came before"
     return failure
   }
 
+  /// A source with holes: the take has silence there.
+  static func damaged(_ damage: String, _ take: SealedTake) -> RecorderFailure {
+    RecorderFailure(
+      code: 65, kind: "damaged", path: take.path,
+      message:
+        "the input is damaged: \(damage); \(take.path.display) holds the rest, with silence in its place")
+  }
+
   static func seal(_ error: SealError) -> RecorderFailure {
-    let where_ =
+    let place =
       error.committed
       ? "the take is sealed as \(error.kept.display), but not everything around it is done"
       : "the partial take stays: \(error.kept.display)"
     return RecorderFailure(
       code: 74, kind: "seal_failed", path: error.kept,
-      message: "sealing failed at step \(error.step.rawValue): \(error.cause.errno.text) (\(error.cause.call)); \(where_)")
+      message:
+        "sealing failed at step \(error.step.rawValue): \(error.cause.errno.text) (\(error.cause.call)); \(place)"
+    )
   }
 
   static func lastPage(_ error: DiskError, partial: Path) -> RecorderFailure {

@@ -21,7 +21,8 @@ public enum InputSpec: Sendable, Equatable {
       return
     }
     func rest(_ prefix: String) -> Path? {
-      text.bytes.starts(with: Array(prefix.utf8)) ? Path(bytes: Array(text.bytes.dropFirst(prefix.utf8.count))) : nil
+      text.bytes.starts(with: Array(prefix.utf8))
+        ? Path(bytes: Array(text.bytes.dropFirst(prefix.utf8.count))) : nil
     }
     if let name = rest("alsa:") {
       self = .alsa(name)
@@ -35,7 +36,8 @@ public enum InputSpec: Sendable, Equatable {
       guard (1...2).contains(parts.count), let hertz = Double(parts[0]), hertz > 0, hertz < 24_000,
         let dbfs = parts.count == 2 ? Double(parts[1]) : -12, dbfs <= 0, dbfs >= -160
       else {
-        throw Self.usage("--input \(text.display): a tone is tone:HZ[,DBFS], 0 < HZ < 24000, -160 <= DBFS <= 0")
+        throw Self.usage(
+          "--input \(text.display): a tone is tone:HZ[,DBFS], 0 < HZ < 24000, -160 <= DBFS <= 0")
       }
       self = .tone(hertz: hertz, dbfs: dbfs)
     } else {
@@ -66,11 +68,8 @@ public enum InputSpec: Sendable, Equatable {
   public func open(_ options: InputOptions) throws(RecorderFailure) -> any Source {
     let source: any Source
     switch self {
-    case .alsa, .defaultMicrophone:
-      throw RecorderFailure(
-        code: 69, kind: "no_microphone",
-        message: "no microphone: this version can't open sound devices yet; "
-          + "record a file instead: holdfast record --input file:PATH")
+    case .alsa(let name): source = try Self.device(name, options)
+    case .defaultMicrophone: source = try Self.device(nil, options)
     case .file(let path):
       source = try Self.file(path)
     case .standardInput:
@@ -86,16 +85,25 @@ public enum InputSpec: Sendable, Equatable {
     }
     let sized = options.blockFrames.map { BlockSource(source, frames: $0) as any Source } ?? source
     switch self {
-    case .file, .tone: return options.paced ? PacedSource(sized, periodFrames: max(1, source.format.rate / 100)) : sized
+    case .file, .tone:
+      return options.paced ? PacedSource(sized, periodFrames: max(1, source.format.rate / 100)) : sized
     case .alsa, .defaultMicrophone, .standardInput: return sized
     }
   }
 }
 
 extension InputSpec {
+  private static func device(_ name: Path?, _ options: InputOptions) throws(RecorderFailure) -> any Source {
+    let wish = CaptureWish(periodMs: options.periodMs, bufferMs: options.bufferMs, mmap: options.mmap)
+    do throws(CaptureOpenError) { return try ALSASource(name: name, wish: wish) } catch {
+      throw RecorderFailure(code: error.exitCode, kind: error.kind, message: error.message)
+    }
+  }
   private static func file(_ path: Path) throws(RecorderFailure) -> any Source {
     let file: ByteFile
-    do throws(SourceError) { file = try ByteFile.open(path) } catch { throw Failures.source(error, path: path) }
+    do throws(SourceError) { file = try ByteFile.open(path) } catch {
+      throw Failures.source(error, path: path)
+    }
     do throws(OpusFileError) { return try OpusFileSource(file) } catch {
       guard case .notOpus = error else { throw Inspector.failure(error, shown: path) }
     }
@@ -111,6 +119,10 @@ public struct InputOptions: Sendable {
   public var paced = false
   /// Frames a read takes at most.
   public var blockFrames: Int?
+  /// How a device hands its frames over.
+  public var periodMs = 10
+  public var bufferMs = 100
+  public var mmap = false
   /// What raw samples on standard input are.
   public var raw = SourceFormat(sample: .s16, rate: 48_000, channels: 1)
 

@@ -36,7 +36,9 @@ public struct Manifest: Sendable {
 
   public var durationMs: Int64 { milliseconds(frames: effectiveFrames) }
   /// What is missing to the shortest valid take, in milliseconds rounded up.
-  public var missingMs: Int64 { Self.missingMs(frames: effectiveFrames, minValidMs: story.description?.minValidMs ?? 0) }
+  public var missingMs: Int64 {
+    Self.missingMs(frames: effectiveFrames, minValidMs: story.description?.minValidMs ?? 0)
+  }
   static func missingMs(frames: Int64, minValidMs: Int64) -> Int64 {
     let perMs = Int64(takeRate / 1000)
     let (needed, overflow) = minValidMs.multipliedReportingOverflow(by: perMs)
@@ -72,7 +74,8 @@ public struct Manifest: Sendable {
     fields += storyFields
     fields += [
       ("levels", .object(levelFields)), ("bars", .array(bars.map { .rounded($0, 4) })),
-      ("bitrate", .int(Int64(description?.bitrate ?? 0))), ("complexity", .int(Int64(description?.complexity ?? 0))),
+      ("bitrate", .int(Int64(description?.bitrate ?? 0))),
+      ("complexity", .int(Int64(description?.complexity ?? 0))),
       ("pre_skip", .int(Int64(description?.preSkip ?? 0))), ("encoder", .string(description?.encoder ?? "")),
       ("source", .string(description?.source ?? "")), ("channel", .string(description?.channel ?? "")),
       ("ledger", .string(Base64.encode(ledger))),

@@ -12,12 +12,16 @@ extension Manifest {
   ///
   /// - Parameter bytes: the file, at most `largest` bytes.
   public init(_ bytes: [UInt8]) throws(ManifestError) {
-    guard bytes.count <= Self.largest else { throw ManifestError(message: "the manifest is larger than 16 MiB") }
+    guard bytes.count <= Self.largest else {
+      throw ManifestError(message: "the manifest is larger than 16 MiB")
+    }
     let json: JSON
     do throws(JSONError) { json = try JSON.read(bytes) } catch {
       throw ManifestError(message: "the manifest isn't JSON: \(error.message) at byte \(error.offset)")
     }
-    guard json["format"]?.string == Self.format else { throw ManifestError(message: "it isn't a take's manifest") }
+    guard json["format"]?.string == Self.format else {
+      throw ManifestError(message: "it isn't a take's manifest")
+    }
     guard let version = json["version"]?.int, version >= 1 else { throw ManifestError(message: "no version") }
     guard version == Self.version else {
       throw ManifestError(message: "version \(version) is newer than this program knows; update holdfast")
@@ -42,13 +46,16 @@ extension Manifest {
     guard contents.fault == nil else { throw ManifestError(message: "the embedded ledger is damaged") }
     let outcome = try field("outcome", json["outcome"]?.string.flatMap(Outcome.init(rawValue:)))
     let story = TakeStory(contents.records, clampedTo: frames)
-    guard story.description != nil else { throw ManifestError(message: "the embedded ledger has no beginning") }
+    guard story.description != nil else {
+      throw ManifestError(message: "the embedded ledger has no beginning")
+    }
     let floor = json["levels"]?["noise_floor_db"]?.double ?? -160
     self.init(
       outcome: outcome, effectiveFrames: frames, sizeBytes: size, sha256: sha, story: story,
       noiseFloorDb: floor, bars: bars, ledger: ledger)
     // The readable fields must say what the ledger says: a manifest that was edited isn't believed.
-    for (key, value) in storyFields + [("pause_count", JSON.int(Int64(story.pauses.count)))] where json[key] != value {
+    for (key, value) in storyFields + [("pause_count", JSON.int(Int64(story.pauses.count)))]
+    where json[key] != value {
       throw ManifestError(message: "field \(key) differs from the embedded ledger")
     }
   }

@@ -23,7 +23,7 @@ final class OpusFileSource: Source {
       SourceProblem(kind: $0.kind.rawValue, offset: $0.offset, bytes: $0.bytes, message: $0.message)
     }
   }
-  var isDamaged: Bool { decoder.facts?.audioAffected ?? false }
+  var damage: String? { decoder.facts?.problems.first { $0.audioAffected }?.message }
 
   func read(into buffer: inout MutableRawSpan) throws(SourceError) -> Int {
     do throws(OpusFileError) {

@@ -16,6 +16,8 @@ public struct SealedTake: Sendable, Equatable {
   /// Milliseconds that are missing to `min_valid_ms`, rounded up to whole ones; 0 where the take is long enough.
   public var missingMs: Int64
   public var context: JSON?
+  /// What the samples of the source were found to be.
+  public var faults = SampleFaults()
   /// Something a person should know though the take is safe.
   public var warning: String?
 
@@ -27,9 +29,11 @@ public struct SealedTake: Sendable, Equatable {
   public var fields: [(String, JSON)] {
     path.fields + [
       ("duration_ms", .int(durationMs)), ("effective_frames", .int(effectiveFrames)),
-      ("content_type", .string(Self.contentType)), ("size_bytes", .int(sizeBytes)), ("sha256", .string(sha256)),
+      ("content_type", .string(Self.contentType)), ("size_bytes", .int(sizeBytes)),
+      ("sha256", .string(sha256)),
       ("pause_count", .int(Int64(pauseCount))), ("outcome", .string(outcome.rawValue)),
-      ("too_short", .bool(tooShort)), ("missing_ms", .int(missingMs)), ("ended_by", .string(endedBy.rawValue)),
+      ("too_short", .bool(tooShort)), ("missing_ms", .int(missingMs)),
+      ("ended_by", .string(endedBy.rawValue)),
     ]
   }
 }
@@ -41,12 +45,22 @@ extension Path {
   }
 }
 
+/// What a person should look after while it records.
+public enum RecorderWarning: String, Sendable {
+  /// Nothing but digital zero, a constant or hiss below −72 dBFS for 2 s.
+  case noSignal = "no_signal"
+}
+
 /// What a recorder reports. Times are effective time.
 public enum RecorderEvent: Sendable {
   case state(TakeState, effectiveFrames: Int64)
   case level(Level, bars: [Double])
   case mark(effectiveFrames: Int64, label: String?)
+  case gap(Gap, effectiveFrames: Int64)
+  /// `atFrame` is where its cause began or ended.
+  case warning(RecorderWarning, active: Bool, atFrame: Int64)
   case interrupted(InterruptionReason, effectiveFrames: Int64)
+  case resumed(effectiveFrames: Int64)
   case discarded(Path)
   case sealed(SealedTake)
   case failed(RecorderFailure)
@@ -67,6 +81,18 @@ public enum RecorderEvent: Sendable {
     case .mark(let frames, let label):
       fields = [("event", .string("mark")), ("at_ms", ms(frames))]
       if let label { fields.append(("label", .string(label))) }
+    case .gap(let gap, let frames):
+      fields = [
+        ("event", .string("gap")), ("at_ms", ms(frames)), ("length_ms", ms(gap.frames)),
+        ("frames", .int(gap.frames)), ("filled", .bool(gap.filled)), ("measured_by", .string(gap.measuredBy)),
+        ("uncertainty_frames", .int(gap.uncertaintyFrames)),
+      ]
+    case .warning(let warning, let active, let frame):
+      fields = [
+        ("event", .string("warning")), ("kind", .string(warning.rawValue)), ("active", .bool(active)),
+        ("at_ms", ms(frame)),
+      ]
+    case .resumed(let frames): fields = [("event", .string("resumed")), ("effective_ms", ms(frames))]
     case .interrupted(let reason, let frames):
       fields = [
         ("event", .string("interrupted")), ("reason", .string(reason.rawValue)), ("effective_ms", ms(frames)),

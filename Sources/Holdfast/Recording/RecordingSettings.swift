@@ -17,6 +17,9 @@ public struct RecordingSettings: Sendable {
   /// Limits in milliseconds of effective time; 0 for none.
   public var maxMs: Int64 = 0
   public var minValidMs: Int64 = 0
+  /// Milliseconds from before the start that go into the take, where it was armed; they count as effective time.
+  public var preRollMs: Int64 = 0
+  public static let longestPreRollMs: Int64 = 60_000
   public var encoder = EncoderSettings()
   public var channel = ChannelChoice.channel(1)
   public var quality = ResamplerQuality.medium

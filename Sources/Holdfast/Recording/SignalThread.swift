@@ -1,56 +1,86 @@
+import Capture
 import Encoding
-import Glibc
 import Platform
 import Session
 import Signal
 import Synchronization
 
-/// A command of the user on its way to the frame it belongs to.
-struct GateCommand: Sendable {
-  enum Kind: Sendable { case pause, resume, mark(label: String?) }
+/// Something that belongs to an exact device frame: a command, or frames lost.
+struct StreamEvent: Sendable {
+  enum Kind: Sendable {
+    case start(StoreQueue)
+    case pause, resume
+    case mark(label: String?)
+    case loss(CaptureLoss)
+  }
   var kind: Kind
-  /// Device frames captured when it arrived.
+  /// Device frames captured before it.
   var captureFrame: Int64
   var time: EventTime
 }
 
-/// Everything between the ring and the packets: conform, clock, meter, bars, encode. One thread runs it.
+/// What the last frames made of the take.
+struct TakeEnd: Sendable {
+  var effectiveFrames: Int64 = 0
+  var captureFrames: Int64 = 0
+  var granule: Int64 = 0
+  var summary = LevelSummary()
+  var bars: [Double] = []
+  var quietMeanSquare: Double?
+  var faults = SampleFaults()
+  var failure: OpusError?
+
+  /// The level of the quietest tenth, without the DC part; the take's own level where it is too short to tell.
+  var noiseFloorDb: Double {
+    let mean = summary.frames > 0 ? summary.sum / Double(summary.frames) : 0
+    let quiet = quietMeanSquare ?? (summary.frames > 0 ? summary.sumOfSquares / Double(summary.frames) : 0)
+    return decibels(meanSquare: max(0, quiet - mean * mean))
+  }
+}
+
+/// Follows the ring: conforms what the capture thread wrote and lets commands and losses take effect at their frames.
+///
+/// One thread runs it; `command` may be called from any.
 final class SignalThread: @unchecked Sendable {
+  /// Losses longer than this are interruptions: never filled (DESIGN section 2).
+  static let longestFill: Int64 = 2 * Int64(takeRate)
+
   private let ring: FrameRing
+  private let losses: LossRing
   private let filled: CountingSemaphore
-  private let queue: StoreQueue
   private let conformer: Conformer
-  private let encoder: OpusEncoder
+  private let gaps: GapPolicy
   private var clock: TakeClock
-  private var meter = Meter()
-  private var bars = LiveBars()
-  private var frames = [Float](repeating: 0, count: packetFrames)
-  private var frameCount = 0
-  private var packet = [UInt8](repeating: 0, count: OpusEncoder.largestPacket)
-  private(set) var packets: Int64 = 0
-  private var lastSummary: Int64 = 0
-  private var marks: [GateCommand] = []
-  private var pauses: [GateCommand] = []
-  private var encoderFailure: OpusError?
+  private var path: TakePath
+  private var preRoll: PreRoll
+  private let preRollFrames: Int64
+  private var pending: [StreamEvent] = []  // by frame
+  private var notes: [StreamEvent] = []  // what the clock's notes stand for
+  private var gates: [StreamEvent] = []  // pauses and resumes under way in the clock, in order
   private let effective = Atomic<Int64>(0)
 
-  /// Commands not yet scheduled; pushed by any thread, with the capture frame read under this lock.
-  private let commands = Mutex<[GateCommand]>([])
+  /// Not yet collected; pushed by any thread, with the capture frame read under this lock.
+  private let commands = Mutex<[StreamEvent]>([])
   private let onEvent: @Sendable (RecorderEvent) -> Void
   private let onRoom: @Sendable () -> Void
   private let onLimit: @Sendable () -> Void
 
+  /// - Parameter preRollFrames: 48 kHz frames from before the start that go into the take.
   init(
-    ring: FrameRing, filled: CountingSemaphore, queue: StoreQueue, conformer: Conformer, encoder: OpusEncoder,
-    maxFrames: Int64?, onEvent: @escaping @Sendable (RecorderEvent) -> Void,
+    ring: FrameRing, losses: LossRing, filled: CountingSemaphore, conformer: Conformer, encoder: OpusEncoder,
+    gaps: GapPolicy, maxFrames: Int64?, preRollFrames: Int64,
+    onEvent: @escaping @Sendable (RecorderEvent) -> Void,
     onRoom: @escaping @Sendable () -> Void, onLimit: @escaping @Sendable () -> Void
   ) {
     self.ring = ring
+    self.losses = losses
     self.filled = filled
-    self.queue = queue
     self.conformer = conformer
-    self.encoder = encoder
-    clock = TakeClock(maxFrames: maxFrames)
+    self.gaps = gaps
+    clock = TakeClock(maxFrames: maxFrames, waiting: true)
+    path = TakePath(encoder: encoder, onEvent: onEvent)
+    preRoll = PreRoll(capacity: Int(preRollFrames))
+    self.preRollFrames = preRollFrames
     self.onEvent = onEvent
     self.onRoom = onRoom
     self.onLimit = onLimit
@@ -59,46 +89,27 @@ final class SignalThread: @unchecked Sendable {
   /// Effective frames so far. Any thread.
   var effectiveFrames: Int64 { effective.load(ordering: .relaxed) }
 
-  /// Schedules a command at the frame captured now, or at a given one that isn't captured yet. Any thread.
-  func command(_ kind: GateCommand.Kind, atCaptureFrame frame: Int64?, time: EventTime) {
+  /// Places a command at the frame captured now, or at a given one that isn't captured yet. Any thread.
+  func command(_ kind: StreamEvent.Kind, atCaptureFrame frame: Int64? = nil, time: EventTime) {
     commands.withLock {
-      $0.append(GateCommand(kind: kind, captureFrame: frame ?? ring.written, time: time))
+      $0.append(StreamEvent(kind: kind, captureFrame: frame ?? ring.written, time: time))
     }
     filled.post()
   }
 
-  /// What the last frames made of the take; valid once `run` has returned.
-  struct End {
-    var effectiveFrames: Int64
-    var captureFrames: Int64
-    var granule: Int64
-    var summary: LevelSummary
-    var bars: [Double]
-    var quietMeanSquare: Double?
-    var failure: OpusError?
-  }
-
   /// Runs until the ring is closed and empty, or the limit is reached; then brings out what is still inside.
-  func run(start: EventTime) -> End {
-    record(.start(start), capture: 0, effective: 0)
-    onEvent(.state(.recording, effectiveFrames: 0))
-    while encoderFailure == nil, !clock.isFull {
+  ///
+  /// - Returns: nil where no take had begun.
+  func run() -> TakeEnd? {
+    while !isDone {
       let closed = ring.isClosed  // before `written`: what it says is final then
       let written = ring.written
-      schedule()
-      while ring.consumed < written, !clock.isFull, encoderFailure == nil {
-        let n = ring.read(atMost: min(Int(written - ring.consumed), max(480, ring.format.rate / 10))) { bytes in
-          conformer.push(bytes, count: bytes.byteCount / ring.format.bytesPerFrame) { span, count in
-            pass(&span, count)
-          }
-        }
-        if n == 0 { break }
-        onRoom()
-      }
-      if closed, ring.consumed == ring.written { break }
-      if !clock.isFull, encoderFailure == nil { filled.wait() }
+      collect()
+      follow(to: written)
+      if closed, ring.consumed == written { break }
+      if !isDone { filled.wait() }
     }
-    schedule()
+    guard path.hasBegun else { return nil }
     if clock.isFull {
       onLimit()
     } else {
@@ -107,32 +118,103 @@ final class SignalThread: @unchecked Sendable {
       var span = none.mutableSpan
       pass(&span, 0)  // commands at the very end
     }
-    return finish()
+    return path.finish(conformer, total: clock.effectiveFrames)
   }
 
-  private func schedule() {
+  /// Writes the stop, the ledger's last record.
+  func recordStop(_ by: EndedBy) { path.recordStop(by) }
+
+  private var isDone: Bool { clock.isFull || path.failure != nil }
+
+  /// Takes what has come in, sorted by frame; what came first stays first at the same frame.
+  private func collect() {
     let new = commands.withLock { list in
       defer { list.removeAll() }
       return list
     }
-    for command in new {
-      let position = takeFrames(deviceFrames: command.captureFrame, rate: ring.format.rate)
-      switch command.kind {
-      case .pause:
-        pauses.append(command)
-        clock.schedule(.pause, at: position, captureFrame: command.captureFrame)
-      case .resume:
-        pauses.append(command)
-        clock.schedule(.resume, at: position, captureFrame: command.captureFrame)
-      case .mark:
-        marks.append(command)
-        clock.schedule(.mark(marks.count - 1), at: position, captureFrame: command.captureFrame)
+    pending += new
+    while let entry = losses.pop() {
+      pending.append(StreamEvent(kind: .loss(entry.loss), captureFrame: entry.captureFrame, time: .now))
+    }
+    pending.sort { $0.captureFrame < $1.captureFrame }  // stable in Swift's library
+  }
+
+  /// Reads up to `written`, stopping at every event's frame on the way.
+  private func follow(to written: Int64) {
+    while !isDone {
+      while let event = pending.first, event.captureFrame <= ring.consumed {
+        pending.removeFirst()
+        apply(event)
       }
+      let bound = min(written, pending.first?.captureFrame ?? written)
+      guard ring.consumed < bound, !isDone else { return }
+      let most = max(480, ring.format.rate / 10)
+      _ = ring.read(atMost: min(Int(bound - ring.consumed), most)) { bytes in
+        conformer.push(bytes, count: bytes.byteCount / ring.format.bytesPerFrame) { span, count in
+          pass(&span, count)
+        }
+      }
+      path.found(conformer.faults)
+      onRoom()
+    }
+  }
+
+  private func apply(_ event: StreamEvent) {
+    let position = takeFrames(deviceFrames: conformer.deviceFrames, rate: ring.format.rate)
+    switch event.kind {
+    case .start(let queue): begin(queue, event, at: position)
+    case .pause:
+      gates.append(event)
+      clock.schedule(.pause, at: position, captureFrame: event.captureFrame)
+    case .resume:
+      gates.append(event)
+      clock.schedule(.resume, at: position, captureFrame: event.captureFrame)
+    case .mark: note(event, at: position)
+    case .loss(let loss):
+      guard path.hasBegun else { return }
+      note(event, at: position)
+      let length = takeFrames(deviceFrames: loss.frames, rate: ring.format.rate)
+      if gaps == .fill, length <= Self.longestFill {
+        conformer.pushSilence(loss.frames) { span, count in pass(&span, count) }
+      } else {
+        clock.joint()
+      }
+    }
+  }
+  private func note(_ event: StreamEvent, at position: Int64) {
+    notes.append(event)
+    clock.schedule(.note(notes.count - 1), at: position, captureFrame: event.captureFrame)
+  }
+
+  /// The take begins at `position`. The converter lags behind it by its filter: what it still holds is pre-roll too.
+  private func begin(_ queue: StoreQueue, _ event: StreamEvent, at position: Int64) {
+    path.begin(queue, event)
+    onEvent(.state(.recording, effectiveFrames: 0))
+    let lag = position - clock.position
+    if preRollFrames > lag {
+      let frames = preRoll.take(newest: Int(preRollFrames - lag))
+      clock.begin()
+      clock.step(back: Int64(frames.count))
+      for first in stride(from: 0, to: frames.count, by: 4_800) {
+        var part = Array(frames[first..<min(frames.count, first + 4_800)])
+        let count = part.count
+        var span = part.mutableSpan
+        pass(&span, count)
+      }
+    } else if lag == 0 {
+      clock.begin()
+    } else {
+      clock.begin(at: position)
     }
   }
 
   private func pass(_ span: inout MutableSpan<Float>, _ count: Int) {
-    clock.pass(&span, count: count) { kept in keep(kept) } transition: { taken($0) }
+    if !path.hasBegun { preRoll.push(span, count) }
+    clock.pass(&span, count: count) { kept in
+      path.keep(kept, captureFrames: conformer.deviceFrames)
+    } transition: {
+      taken($0)
+    }
     effective.store(clock.effectiveFrames, ordering: .relaxed)
   }
 
@@ -140,103 +222,46 @@ final class SignalThread: @unchecked Sendable {
     let at = transition.effectiveFrame
     switch transition.command {
     case .pause where transition.closed: onEvent(.state(.paused, effectiveFrames: at))
-    case .pause: record(.pause(time(of: transition)), capture: transition.captureFrame, effective: at)
+    case .pause: path.record(.pause(nextGateTime()), capture: transition.captureFrame, effective: at)
     case .resume:
-      record(.resume(time(of: transition)), capture: transition.captureFrame, effective: at)
+      path.record(.resume(nextGateTime()), capture: transition.captureFrame, effective: at)
       onEvent(.state(.recording, effectiveFrames: at))
-    case .mark(let number):
-      guard case .mark(let label) = marks[number].kind else { return }
-      record(.mark(label: label), capture: transition.captureFrame, effective: at)
+    case .note(let number): noted(notes[number], transition)
+    }
+  }
+  /// Commands take effect in the order they were given.
+  private func nextGateTime() -> EventTime { gates.isEmpty ? .now : gates.removeFirst().time }
+
+  private func noted(_ event: StreamEvent, _ transition: TakeClock.Transition) {
+    let at = transition.effectiveFrame
+    switch event.kind {
+    case .mark(let label):
+      path.record(.mark(label: label), capture: transition.captureFrame, effective: at)
       onEvent(.mark(effectiveFrames: at, label: label))
-    }
-  }
-  private func time(of transition: TakeClock.Transition) -> EventTime {
-    guard let i = pauses.firstIndex(where: { $0.captureFrame == transition.captureFrame }) else { return .now }
-    return pauses.remove(at: i).time
-  }
-
-  /// The kept frames' way: meter, bars, packets.
-  private func keep(_ samples: Span<Float>) {
-    var first = 0
-    while first < samples.count {
-      let n = min(samples.count - first, packetFrames - frameCount)
-      let part = samples.extracting(first..<(first + n))
-      meter.push(part) { level in
-        bars.push(level.bar)
-        onEvent(.level(level, bars: bars.bars))
+    case .loss(let loss):
+      let rate = ring.format.rate
+      let length = takeFrames(deviceFrames: loss.frames, rate: rate)
+      if length > Self.longestFill, !transition.paused {
+        path.record(.interruption(.overrunStorm, event.time), capture: transition.captureFrame, effective: at)
+        path.record(
+          .continued(
+            EventTime(
+              wallMs: event.time.wallMs,
+              bootNs: event.time.bootNs &+ length &* 1_000_000_000 / Int64(takeRate)),
+            deviceRate: rate, deviceChannels: ring.format.channels),
+          capture: transition.captureFrame, effective: at)
+        onEvent(.interrupted(.overrunStorm, effectiveFrames: at))
+        onEvent(.resumed(effectiveFrames: at))
+        return
       }
-      var target = frames.mutableSpan
-      for i in 0..<n { target[frameCount + i] = part[i] }
-      frameCount += n
-      first += n
-      if frameCount == packetFrames { encode() }
-      if meter.totals.frames - lastSummary >= Int64(takeRate) { summarise() }
+      // What a paused take loses costs it nothing: it is told with length 0.
+      let gap = Gap(
+        frames: transition.paused ? 0 : length, filled: gaps == .fill, measuredBy: loss.measuredBy.rawValue,
+        uncertaintyFrames: takeFrames(deviceFrames: loss.uncertaintyFrames, rate: rate))
+      path.record(.gap(gap), capture: transition.captureFrame, effective: at)
+      onEvent(.gap(gap, effectiveFrames: at))
+    case .start, .pause, .resume: break
     }
-  }
-
-  private func encode() {
-    frameCount = 0
-    guard encoderFailure == nil else { return }
-    do throws(OpusError) {
-      var room = packet.mutableSpan
-      let size = try encoder.encode(frames.span, into: &room)
-      queue.push(.packet, packet.span.extracting(0..<size))
-      packets += 1
-    } catch { encoderFailure = error }
-  }
-
-  private func summarise() {
-    let totals = meter.totals
-    lastSummary = totals.frames
-    let summary = summary(totals, pending: meter.pendingEnergy)
-    record(.levels(summary), capture: conformer.deviceFrames, effective: totals.frames)
-  }
-  private func summary(_ totals: LevelTotals, pending: Double) -> LevelSummary {
-    var summary = LevelSummary()
-    summary.frames = totals.frames
-    summary.sum = totals.sum
-    summary.sumOfSquares = totals.sumOfSquares
-    summary.peak = totals.peak
-    summary.pendingEnergy = pending
-    summary.notFinite = conformer.faults.notFinite
-    summary.over = conformer.faults.over
-    summary.clippedRuns = conformer.faults.clippedRuns
-    summary.bins = meter.takeFinishedBins()
-    return summary
-  }
-
-  private var ledgerCapture: Int64 = 0
-  private var ledgerEffective: Int64 = 0
-  /// Frame counts of the ledger never fall, also where a summary and a transition meet in one block.
-  private func record(_ event: LedgerEvent, capture: Int64, effective: Int64) {
-    ledgerCapture = max(ledgerCapture, capture)
-    ledgerEffective = max(ledgerEffective, effective)
-    let bytes = Ledger.encode(
-      LedgerRecord(captureFrame: ledgerCapture, effectiveFrame: ledgerEffective, event: event))
-    queue.push(.ledger, bytes.span)
-  }
-
-  /// Pads the last packets: n frames need ceil((n + pre-skip) / 960) packets and end at granule n + pre-skip.
-  private func finish() -> End {
-    let total = clock.effectiveFrames
-    let granule = total + Int64(encoder.preSkip)
-    let needed = (granule + Int64(packetFrames) - 1) / Int64(packetFrames)
-    while packets < needed, encoderFailure == nil {
-      var target = frames.mutableSpan
-      for i in frameCount..<packetFrames { target[i] = 0 }
-      encode()
-    }
-    let last = summary(meter.finalTotals, pending: meter.pendingEnergy)
-    record(.levels(last), capture: conformer.deviceFrames, effective: total)
-    return End(
-      effectiveFrames: total, captureFrames: conformer.deviceFrames, granule: granule, summary: last,
-      bars: meter.bars(), quietMeanSquare: meter.overview.quietMeanSquare(), failure: encoderFailure)
-  }
-
-  /// Writes the stop; the signal thread's last record.
-  func recordStop(_ by: EndedBy, at end: End) {
-    record(.stop(by, .now, submit: false), capture: end.captureFrames, effective: end.effectiveFrames)
-    queue.end()
   }
 }
 

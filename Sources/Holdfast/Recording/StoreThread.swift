@@ -79,7 +79,9 @@ final class StoreThread: @unchecked Sendable {
 
   private func keep(_ bytes: ArraySlice<UInt8>) {
     guard let record = LedgerContents(Ledger.header + bytes).records.first else { return }
-    if case .levels = record.event, let last = records.last, case .levels = last.event { records.removeLast() }
+    if case .levels = record.event, let last = records.last, case .levels = last.event {
+      records.removeLast()
+    }
     records.append(record)
   }
 

@@ -7,8 +7,11 @@ public struct TakeClock: Sendable {
   /// Length of the fades at a joint: 5 ms.
   public static let fadeFrames = 240
 
-  /// A mark changes nothing; its number is the caller's.
-  public enum Command: Sendable, Equatable { case pause, resume, mark(Int) }
+  /// A note changes nothing: it only finds its effective frame. Its number is the caller's.
+  public enum Command: Sendable, Equatable {
+    case pause, resume
+    case note(Int)
+  }
   /// Something that took effect at an exact frame.
   public struct Transition: Sendable, Equatable {
     public var command: Command
@@ -18,8 +21,11 @@ public struct TakeClock: Sendable {
     public var effectiveFrame: Int64
     /// True for the second report of a pause: its fade-out is through, nothing is kept from here on.
     public var closed = false
+    /// For a note: nothing was kept when it took effect.
+    public var paused = false
   }
   private enum Gate: Equatable {
+    case waiting  // armed: the take hasn't begun
     case open
     case fadingOut(done: Int)
     case closed
@@ -32,8 +38,22 @@ public struct TakeClock: Sendable {
   private var fadedIn = fadeFrames  // frames of the fade-in that are through; all of them at the start
   private var commands: [(command: Command, position: Int64, captureFrame: Int64)] = []
 
-  /// - Parameter maxFrames: effective frames after which nothing more is kept; nil for no limit.
-  public init(maxFrames: Int64?) { self.maxFrames = maxFrames }
+  /// - Parameters:
+  ///   - maxFrames: effective frames after which nothing more is kept; nil for no limit.
+  ///   - waiting: nothing is kept before `begin`.
+  public init(maxFrames: Int64?, waiting: Bool = false) {
+    self.maxFrames = maxFrames
+    if waiting { gate = .waiting }
+  }
+
+  /// The take begins here, without a fade: all that comes from now on is kept.
+  public mutating func begin() { if gate == .waiting { gate = .open } }
+  /// The take begins at a later position, without a fade.
+  public mutating func begin(at position: Int64) { schedule(.resume, at: position, captureFrame: 0) }
+  /// Counts positions back: frames that were let go by while waiting come once more.
+  public mutating func step(back frames: Int64) { position -= frames }
+  /// The next frames follow on ones that are missing: they fade in.
+  public mutating func joint() { if gate == .open { fadedIn = 0 } }
 
   public var isFull: Bool { maxFrames.map { effectiveFrames >= $0 } ?? false }
   public var isPaused: Bool { gate == .closed }
@@ -59,7 +79,7 @@ public struct TakeClock: Sendable {
       if let next = commands.first, canApply(next.command) { n = min(n, Int(next.position - position)) }
       switch gate {
       case .open: break
-      case .closed:
+      case .closed, .waiting:
         advance(n, kept: false)
         first += n
         apply(transition)
@@ -88,7 +108,7 @@ public struct TakeClock: Sendable {
   private func canApply(_ command: Command) -> Bool {
     switch (command, gate) {
     case (.resume, .fadingOut): false
-    case (.pause, _), (.resume, _), (.mark, _): true
+    case (.pause, _), (.resume, _), (.note, _): true
     }
   }
   private mutating func apply(_ transition: (Transition) -> Void) {
@@ -101,12 +121,16 @@ public struct TakeClock: Sendable {
       case (.resume, .closed):
         gate = .open
         fadedIn = 0
-      case (.mark, _): break
+      case (.resume, .waiting):
+        gate = .open
+        continue
+      case (.note, _): break
       case (.pause, _), (.resume, _): continue
       }
       transition(
         Transition(
-          command: next.command, captureFrame: next.captureFrame, effectiveFrame: effectiveFrames))
+          command: next.command, captureFrame: next.captureFrame, effectiveFrame: effectiveFrames,
+          paused: gate == .closed))
     }
   }
   private mutating func advance(_ n: Int, kept: Bool) {

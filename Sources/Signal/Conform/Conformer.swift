@@ -48,6 +48,7 @@ public final class Conformer {
         decoder.decode(bytes, first: first, count: n, into: &span)
         frames += Int64(n)
         first += n
+        deviceFrames += Int64(n)
         body(&span, n)
       } else {
         let n = min(count - first, block - pendingCount)
@@ -56,10 +57,32 @@ public final class Conformer {
         decoder.decode(bytes, first: first, count: n, into: &rest)
         pendingCount += n
         first += n
+        deviceFrames += Int64(n)
         if pendingCount == block { convert(last: false, body) }
       }
     }
-    deviceFrames += Int64(count)
+  }
+
+  /// Puts silence in place of `count` device frames that were lost.
+  public func pushSilence(_ count: Int64, _ body: (inout MutableSpan<Float>, Int) -> Void) {
+    var left = count
+    while left > 0 {
+      let n: Int
+      if resampler == nil {
+        n = Int(min(left, Int64(scratch.count)))
+        var span = scratch.mutableSpan
+        for i in 0..<n { span[i] = 0 }
+        frames += Int64(n)
+        body(&span, n)
+      } else {
+        n = Int(min(left, Int64(block - pendingCount)))
+        for i in pendingCount..<(pendingCount + n) { pending[i] = 0 }
+        pendingCount += n
+        if pendingCount == block { convert(last: false, body) }
+      }
+      left -= Int64(n)
+      deviceFrames += Int64(n)
+    }
   }
 
   /// Ends the run: the resampler's delay line comes out, trimmed or padded to the exact length.

@@ -28,7 +28,8 @@ import CSampleRate
       let room = scratch.count
       let code = unsafe input.withUnsafeBufferPointer { source in
         unsafe scratch.withUnsafeMutableBufferPointer { target in
-          unsafe data.data_in = unsafe source.baseAddress.map { unsafe $0 + used } ?? UnsafePointer(target.baseAddress)
+          unsafe data.data_in =
+            unsafe source.baseAddress.map { unsafe $0 + used } ?? UnsafePointer(target.baseAddress)
           unsafe data.data_out = target.baseAddress
           unsafe data.input_frames = count - used
           unsafe data.output_frames = room

@@ -78,6 +78,13 @@ struct SampleDecoder {
         unsafe out[unchecked: i] = Float(v) * (1 / 2_147_483_648)
         offset &+= step
       }
+    case .float32 where step == 4:
+      unsafe out.withUnsafeMutableBytes { target in
+        unsafe bytes.withUnsafeBytes { source in
+          guard let to = target.baseAddress, let from = source.baseAddress else { return }
+          unsafe to.copyMemory(from: from + offset, byteCount: count * 4)
+        }
+      }
     case .float32:
       for i in 0..<count {
         unsafe out[unchecked: i] = bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: Float.self)
@@ -89,7 +96,15 @@ struct SampleDecoder {
   /// NaN and infinities to 0, beyond full scale to full scale; both counted. Only float sources can hold any.
   private mutating func scrub(_ out: inout MutableSpan<Float>, _ count: Int) {
     guard format.sample == .float32 else { return }
-    for i in 0..<count { out[i] = scrubbed(out[i]) }
+    var i = 0
+    while i < count {
+      if i + 8 <= count, allBelow(1.000_000_1, out.span, i) {
+        i += 8
+        continue
+      }
+      for j in i..<min(i + 8, count) { out[j] = scrubbed(out[j]) }
+      i += 8
+    }
   }
   private mutating func scrubbed(_ v: Float) -> Float {
     if abs(v) <= 1 { return v }
@@ -137,8 +152,18 @@ public struct ClipCounter: Sendable {
   /// - Parameter threshold: amplitude from which a sample is at full scale.
   public init(threshold: Float) { self.threshold = threshold }
 
+  /// Eight at a time where none of them is near full scale, which is nearly always.
   mutating func count(_ samples: borrowing MutableSpan<Float>, _ count: Int) {
-    for i in 0..<count { add(samples[i]) }
+    var i = 0
+    while i < count {
+      if i + 8 <= count, allBelow(threshold, samples.span, i) {
+        length = 0
+        i += 8
+        continue
+      }
+      for j in i..<min(i + 8, count) { add(samples[j]) }
+      i += 8
+    }
   }
   @inline(__always) public mutating func add(_ sample: Float) {
     if abs(sample) < threshold {
@@ -150,4 +175,11 @@ public struct ClipCounter: Sendable {
     length += 1
     if length == 3 { runs += 1 }
   }
+}
+
+/// Whether the magnitudes of eight samples from `first` on are all below `limit`. False for NaN.
+@inline(__always)
+private func allBelow(_ limit: Float, _ samples: Span<Float>, _ first: Int) -> Bool {
+  let v = unsafe samples.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: first &* 4, as: SIMD8<Float>.self)
+  return all((v .< limit) .& (v .> -limit))
 }

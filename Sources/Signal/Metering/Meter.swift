@@ -74,7 +74,9 @@ public struct Meter: Sendable {
         continue
       }
       let n = min(samples.count - first, Overview.binFrames - binCount)
-      for i in 0..<n { bin[binCount + i] = samples[first + i] }
+      let filled = binCount
+      var target = bin.mutableSpan
+      copy(samples.extracting(first..<(first + n)), to: &target, at: filled)
       binCount += n
       first += n
       if binCount == Overview.binFrames {
@@ -128,7 +130,8 @@ func measure(_ samples: Span<Float>) -> Stretch {
     let v = unsafe samples.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: i &* 4, as: SIMD8<Float>.self)
     sums += v
     squares += v * v  // not addProduct: without FMA in the target that is a call
-    peaks = pointwiseMax(peaks, pointwiseMax(v, -v))
+    let magnitude = v.replacing(with: -v, where: v .< 0)
+    peaks.replace(with: magnitude, where: magnitude .> peaks)
     i &+= 8
   }
   var stretch = Stretch(

@@ -108,7 +108,8 @@ public struct Overview: Sendable {
     let count = bins.count / group
     guard count >= 4 else { return nil }
     let means = (0..<count).map { i in
-      bins[(i * group)..<((i + 1) * group)].reduce(0.0) { $0 + Double($1) } / Double(Int64(group) * framesPerBin)
+      bins[(i * group)..<((i + 1) * group)].reduce(0.0) { $0 + Double($1) }
+        / Double(Int64(group) * framesPerBin)
     }.sorted()
     return means[count / 10]
   }

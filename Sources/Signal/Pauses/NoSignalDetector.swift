@@ -9,6 +9,7 @@ public struct NoSignalDetector: Sendable {
   private static let blocksNeeded = 20
 
   private let hopFrames: Int
+  private var reference: Float = 0  // the hop's first sample
   private var sum = 0.0
   private var squares = 0.0
   private var hopCount = 0
@@ -28,15 +29,44 @@ public struct NoSignalDetector: Sendable {
 
   /// No signal now, for 2 s or more.
   public var isActive: Bool { quietBlocks >= Self.blocksNeeded }
+  /// Where the present stretch began; nil where there is a signal.
+  public var activeSince: Int64? { isActive ? quietSince : nil }
 
+  /// - Parameter samples: full scale ±1.0.
   public mutating func push(_ samples: Span<Float>) {
-    for i in 0..<samples.count {
-      let v = Double(samples[i])
-      sum += v
-      squares += v * v
-      hopCount += 1
+    var first = 0
+    while first < samples.count {
+      if hopCount == 0 { reference = samples[first] }
+      let n = min(samples.count - first, hopFrames - hopCount)
+      add(samples.extracting(first..<(first + n)))
+      hopCount += n
+      first += n
       if hopCount == hopFrames { finishHop() }
     }
+  }
+
+  /// Sums against the hop's first sample: a large DC part would drown what little is left beside it in Float.
+  private mutating func add(_ samples: Span<Float>) {
+    let offset = SIMD8<Float>(repeating: reference)
+    var sums = SIMD8<Float>(repeating: 0)
+    var powers = SIMD8<Float>(repeating: 0)
+    let whole = samples.count & ~7
+    var i = 0
+    while i < whole {
+      let v = unsafe samples.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: i &* 4, as: SIMD8<Float>.self)
+      let d = v - offset
+      sums += d
+      powers += d * d
+      i &+= 8
+    }
+    while i < samples.count {
+      let d = samples[i] - reference
+      sums[0] += d
+      powers[0] += d * d
+      i += 1
+    }
+    sum += Double(sums.sum())
+    squares += Double(powers.sum())
   }
 
   private mutating func finishHop() {

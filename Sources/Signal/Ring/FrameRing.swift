@@ -40,7 +40,9 @@ import Synchronization
   ///   - most: frames wanted at most.
   ///   - body: fills the front and returns the frames it filled. Not called where the ring is full.
   /// - Returns: frames written.
-  public func write<E: Error>(atMost most: Int, _ body: (inout MutableRawSpan) throws(E) -> Int) throws(E) -> Int {
+  public func write<E: Error>(atMost most: Int, _ body: (inout MutableRawSpan) throws(E) -> Int) throws(E)
+    -> Int
+  {
     let position = writtenCount.load(ordering: .relaxed)
     let start = Int(position % Int64(capacity))
     let count = min(most, free, capacity - start)

@@ -1,0 +1,255 @@
+import Capture
+import Encoding
+import Glibc
+import Platform
+import Session
+import Signal
+import Store
+import Synchronization
+
+/// A take under way: its files, and the threads that fill them.
+struct Taking: Sendable {
+  let partial: PartialTake
+  let store: StoreThread
+  let storeThread: Thread
+  let sync: SyncThread
+  let syncThread: Thread
+}
+
+extension Recorder {
+  /// Makes everything between the source and the packets. No file is made, no thread runs.
+  func open(_ box: SourceBox) throws(RecorderFailure) {
+    let source = box.source
+    let format = source.format
+    let conformer: Conformer
+    do throws(ConformError) {
+      conformer = try Conformer(
+        format: format, choice: settings.channel, quality: settings.quality, fullScale: source.fullScale)
+    } catch { throw Failures.conform(error) }
+    let encoder: OpusEncoder
+    do throws(OpusError) { encoder = try OpusEncoder(settings.encoder) } catch {
+      throw RecorderFailure(code: 64, kind: "encoder", message: "libopus refuses the settings: \(error.text)")
+    }
+    let ring = FrameRing(format: format)
+    let losses = LossRing()
+    let filled = CountingSemaphore()
+    let capture = CaptureThread(
+      source: source, ring: ring, losses: losses, filled: filled, live: settings.live)
+    let limit = settings.maxMs > 0 ? settings.maxMs.multipliedReportingOverflow(by: 48) : (0, true)
+    let signal = SignalThread(
+      ring: ring, losses: losses, filled: filled, conformer: conformer, encoder: encoder, gaps: settings.gaps,
+      maxFrames: limit.1 ? nil : limit.0, preRollFrames: settings.preRollMs * 48,
+      onEvent: { [events] in events.push($0) }, onRoom: { capture.wakeForSpace() },
+      onLimit: { [weak self] in self?.stop(.maxMs) })
+    running.withLock {
+      $0 = Running(capture: capture, signal: signal, encoder: EncoderBox(encoder: encoder), format: format)
+    }
+  }
+
+  /// Starts the capture and signal threads.
+  func run() throws(RecorderFailure) {
+    guard let running = running.withLock({ $0 }) else { return }
+    do throws(Errno) {
+      let captureThread = try Thread(name: "hf-capture") { running.capture.run() }
+      _ = try Thread(name: "hf-signal") { self.runSignal(running.signal, captureThread) }
+    } catch { throw Self.threadFailure(error) }
+  }
+  private static func threadFailure(_ error: Errno) -> RecorderFailure {
+    RecorderFailure(code: 74, kind: "thread", message: "can't start a thread: \(error.text)")
+  }
+
+  /// Makes the partial take, starts the threads that fill it, and tells the signal thread to begin.
+  func beginTake() throws(RecorderFailure) {
+    guard let running = running.withLock({ $0 }) else { return }
+    guard let digest = Digest() else {
+      throw RecorderFailure(code: 74, kind: "digest", message: "OpenSSL gives no SHA-256 on this machine")
+    }
+    let preSkip = running.encoder.encoder.preSkip
+    let takeID = settings.takeID ?? Disk.randomHex(bytes: 16)
+    let serial: UInt32 = Digest.sha256(Array(takeID.utf8)).get(0)
+    let writer = OggOpusWriter(serial: serial, preSkip: preSkip)
+    let headers = writer.headers()
+    let begin = LedgerRecord(
+      captureFrame: 0, effectiveFrame: 0,
+      event: .begin(
+        TakeDescription(
+          takeID: takeID, context: settings.context, createdMs: Stamp.wallMilliseconds,
+          source: settings.sourceKind, deviceRate: running.format.rate,
+          deviceChannels: running.format.channels,
+          channel: settings.channel.name, bitrate: settings.encoder.bitrate,
+          complexity: settings.encoder.complexity, preSkip: preSkip, serial: serial, gaps: settings.gaps,
+          maxMs: settings.maxMs, minValidMs: settings.minValidMs, encoder: OpusEncoder.libraryVersion)))
+    let partial = try makePartial(headers: headers, begin: begin)
+    digest.update(headers.span)
+    let bytesPerMinute = settings.encoder.bitrate / 8 * 60
+    let queue = StoreQueue(
+      capacity: max(240_000, bytesPerMinute + bytesPerMinute / 4), wakeAt: settings.live ? 1 : 16_384)
+    let store = StoreThread(
+      queue: queue, partial: partial, writer: writer, digest: digest, begin: begin,
+      onFailure: { [weak self] in self?.diskFailed($0) })
+    let sync = SyncThread(partial: partial)
+    do throws(Errno) {
+      let taking = Taking(
+        partial: partial, store: store, storeThread: try Thread(name: "hf-store") { store.run() }, sync: sync,
+        syncThread: try Thread(name: "hf-sync") { sync.run() })
+      self.running.withLock { $0?.taking = taking }
+    } catch { throw Self.threadFailure(error) }
+    running.signal.command(.start(queue), time: .now)
+  }
+
+  private func makePartial(headers: [UInt8], begin: LedgerRecord) throws(RecorderFailure) -> PartialTake {
+    // 30 s of audio and ledger, the reserve, and what sealing writes.
+    let needed = Int64(settings.encoder.bitrate / 8 * 33 + 30 * 1_300) + PartialTake.reserveSize + 16_384
+    var attempts = 0
+    while true {
+      let (folder, name) = try place()
+      do throws(OutputError) {
+        return try PartialTake(
+          folder: folder, name: name, force: settings.force, neededBytes: needed, headers: headers,
+          begin: begin)
+      } catch {
+        attempts += 1
+        let clash = error == .exists || error == .recording || error == .unfinished
+        if settings.output == nil, clash, attempts < 1_000 { continue }  // another recorder took that name
+        throw Failures.output(error, path: folder.appending(name.audio))
+      }
+    }
+  }
+  private func place() throws(RecorderFailure) -> (folder: Path, name: TakeName) {
+    if let output = settings.output { return (output.parent, TakeName(audio: output.name)) }
+    guard let standard = settings.takesFolder else {
+      throw RecorderFailure(
+        code: 73, kind: "no_folder",
+        message: "no folder for takes: neither XDG_DATA_HOME nor HOME is set; name a file with -o FILE.opus")
+    }
+    do throws(DiskError) {
+      try Disk.makeFolders(standard)
+      return (standard, try TakesFolder.newName(in: standard))
+    } catch { throw Failures.disk(error, at: standard, doing: "can't use the takes folder") }
+  }
+
+  // MARK: ending
+
+  private func diskFailed(_ error: DiskError) {
+    let reason: InterruptionReason =
+      error.errno.isDiskFull ? .diskFull : error.errno.code == EROFS ? .diskReadonly : .diskError
+    let frames = running.withLock { $0?.signal.effectiveFrames } ?? 0
+    events.push(.interrupted(reason, effectiveFrames: frames))
+    stop(.disk)
+  }
+
+  /// The signal thread: runs the take, then waits for the others, and ends it.
+  private func runSignal(_ signal: SignalThread, _ captureThread: Thread) {
+    let end = signal.run()
+    running.withLock { $0?.capture.abandon() }  // a limit ends the take before the source
+    captureThread.join()
+    let source = running.withLock { $0?.capture.end } ?? CaptureThread.End()
+    problems.withLock { $0 = source.problems }
+    let taking = running.withLock { $0?.taking }
+    if let end, let taking {
+      stop(source.failure == nil ? .sourceEnd : .device)  // no-op where it was stopped before
+      signal.recordStop(endedBy.withLock { $0 })
+      taking.storeThread.join()
+      taking.sync.stop()
+      taking.syncThread.join()
+      if machine.withLock({ $0.drained() }) == .seal {
+        events.push(.state(.sealing, effectiveFrames: end.effectiveFrames))
+        seal(taking, end, source)
+      } else {
+        discardNow(taking.partial, end)
+      }
+    } else {
+      endedArmed(source)
+    }
+    running.withLock { $0 = nil }
+    events.close()
+    ended.post()
+  }
+
+  /// The source went away, or was let go, before a take began.
+  private func endedArmed(_ source: CaptureThread.End) {
+    if let failure = source.failure {
+      _ = machine.withLock { $0.refused(permission: false) }
+      events.push(.failed(Failures.source(failure, path: Path("the source"))))
+    } else {
+      stop(.sourceEnd)
+    }
+    events.push(.state(state, effectiveFrames: 0))
+  }
+
+  private func seal(_ taking: Taking, _ end: TakeEnd, _ source: CaptureThread.End) {
+    // After a disk failure the take is what the disk has: whole packets, as recovery would seal them. Where only the
+    // last tail couldn't be written, the last page holds all of it.
+    let store = taking.store
+    let granule = min(end.granule, store.packets * Int64(packetFrames))
+    let frames = max(0, granule - (end.granule - end.effectiveFrames))
+    do throws(RecorderFailure) {
+      let take = try sealed(taking, end, granule: granule, frames: frames)
+      _ = machine.withLock { $0.finished(sealed: true) }
+      events.push(.state(.sealed, effectiveFrames: frames))
+      events.push(.sealed(take))
+      if let failure = loss(take, end, store, source) { events.push(.failed(failure)) }
+    } catch {
+      _ = machine.withLock { $0.finished(sealed: false) }
+      events.push(.state(.failed, effectiveFrames: frames))
+      events.push(.failed(error))
+    }
+  }
+
+  /// Why a sealed take doesn't hold all that there was.
+  private func loss(
+    _ take: SealedTake, _ end: TakeEnd, _ store: StoreThread, _ source: CaptureThread.End
+  ) -> RecorderFailure? {
+    if let error = store.failure, take.effectiveFrames < end.effectiveFrames {
+      return Failures.lostTail(error, take, captured: end.effectiveFrames)
+    }
+    if let failure = end.failure {
+      return RecorderFailure(
+        code: 74, kind: "encoder", path: take.path,
+        message: "libopus failed (\(failure.text)); the take is sealed up to there")
+    }
+    if let failure = source.failure { return Failures.midway(failure, take) }
+    return source.damage.map { Failures.damaged($0, take) }
+  }
+
+  private func sealed(
+    _ taking: Taking, _ end: TakeEnd, granule: Int64, frames: Int64
+  ) throws(RecorderFailure) -> SealedTake {
+    let (partial, store) = (taking.partial, taking.store)
+    let size: Int64
+    let sha256: String
+    do throws(DiskError) { (size, sha256) = try store.finish(granule: granule) } catch {
+      throw Failures.lastPage(error, partial: partial.partialPath)
+    }
+    let story = TakeStory(store.records, clampedTo: frames)
+    let manifest = Manifest(
+      outcome: .complete, effectiveFrames: frames, sizeBytes: size, sha256: sha256, story: story,
+      noiseFloorDb: end.noiseFloorDb, bars: end.bars, ledger: TakeStory.embedded(store.records))
+    do throws(SealError) {
+      let file = try partial.seal(manifest: Array(manifest.text.utf8))
+      return SealedTake(
+        path: file.path, effectiveFrames: frames, sizeBytes: size, sha256: sha256,
+        pauseCount: story.pauses.count, outcome: .complete, endedBy: story.endedBy ?? .user,
+        missingMs: manifest.missingMs, context: story.description?.contextJSON, faults: end.faults,
+        warning: file.warning)
+    } catch { throw Failures.seal(error) }
+  }
+
+  private func discardNow(_ partial: PartialTake, _ end: TakeEnd) {
+    do throws(DiskError) {
+      let path = try partial.discard()
+      events.push(.state(.discarded, effectiveFrames: end.effectiveFrames))
+      events.push(.discarded(path))
+    } catch {
+      _ = machine.withLock { $0.finished(sealed: false) }
+      events.push(.state(.failed, effectiveFrames: end.effectiveFrames))
+      events.push(
+        .failed(
+          RecorderFailure(
+            code: 74, kind: "discard_failed", path: partial.partialPath,
+            message:
+              "can't move the take to the trash: \(error.text); it stays as \(partial.partialPath.display)"
+          )))
+    }
+  }
+}

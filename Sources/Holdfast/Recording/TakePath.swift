@@ -1,0 +1,131 @@
+import Encoding
+import Platform
+import Session
+import Signal
+
+/// The kept frames' way: meter, bars, packets, and the ledger's records. The signal thread's own.
+struct TakePath {
+  private let encoder: OpusEncoder
+  private let onEvent: @Sendable (RecorderEvent) -> Void
+  private var queue: StoreQueue?
+  private var meter = Meter()
+  private var bars = LiveBars()
+  private var silence = NoSignalDetector(rate: takeRate)
+  private var isSilent = false
+  private var frames = [Float](repeating: 0, count: packetFrames)
+  private var frameCount = 0
+  private var packet = [UInt8](repeating: 0, count: OpusEncoder.largestPacket)
+  private var packets: Int64 = 0
+  private var lastSummary: Int64 = 0
+  private var faults = SampleFaults()
+  private var ledgerCapture: Int64 = 0
+  private var ledgerEffective: Int64 = 0
+  private(set) var failure: OpusError?
+
+  init(encoder: OpusEncoder, onEvent: @escaping @Sendable (RecorderEvent) -> Void) {
+    self.encoder = encoder
+    self.onEvent = onEvent
+  }
+
+  var hasBegun: Bool { queue != nil }
+
+  mutating func begin(_ queue: StoreQueue, _ event: StreamEvent) {
+    self.queue = queue
+    ledgerStart = event.captureFrame
+    record(.start(event.time), capture: event.captureFrame, effective: 0)
+  }
+  private var ledgerStart: Int64 = 0  // the ledger counts device frames from the take's start
+
+  mutating func keep(_ samples: Span<Float>, captureFrames: Int64) {
+    var first = 0
+    while first < samples.count {
+      let n = min(samples.count - first, packetFrames - frameCount)
+      let part = samples.extracting(first..<(first + n))
+      meter.push(part) { level in
+        bars.push(level.bar)
+        onEvent(.level(level, bars: bars.bars))
+      }
+      silence.push(part)
+      if silence.isActive != isSilent {
+        isSilent = silence.isActive
+        onEvent(
+          .warning(
+            .noSignal, active: isSilent,
+            atFrame: silence.activeSince ?? silence.stretches.last?.upperBound ?? 0))
+      }
+      let at = frameCount
+      var target = frames.mutableSpan
+      copy(part, to: &target, at: at)
+      frameCount += n
+      first += n
+      if frameCount == packetFrames { encode() }
+      if meter.totals.frames - lastSummary >= Int64(takeRate) {
+        lastSummary = meter.totals.frames
+        summarise(meter.totals, captureFrames: captureFrames)
+      }
+    }
+  }
+
+  private mutating func encode() {
+    frameCount = 0
+    guard failure == nil else { return }
+    do throws(OpusError) {
+      let (encoder, samples) = (encoder, frames)  // references, no copies: accesses mustn't overlap in `self`
+      var room = packet.mutableSpan
+      let size = try encoder.encode(samples.span, into: &room)
+      queue?.push(.packet, packet.span.extracting(0..<size))
+      packets += 1
+    } catch { failure = error }
+  }
+
+  @discardableResult
+  private mutating func summarise(_ totals: LevelTotals, captureFrames: Int64) -> LevelSummary {
+    var summary = LevelSummary()
+    summary.frames = totals.frames
+    summary.sum = totals.sum
+    summary.sumOfSquares = totals.sumOfSquares
+    summary.peak = totals.peak
+    summary.pendingEnergy = meter.pendingEnergy
+    summary.notFinite = faults.notFinite
+    summary.over = faults.over
+    summary.clippedRuns = faults.clippedRuns
+    summary.bins = meter.takeFinishedBins()
+    record(.levels(summary), capture: captureFrames, effective: totals.frames)
+    return summary
+  }
+  /// What the samples were found to be so far; the next summary has it.
+  mutating func found(_ faults: SampleFaults) { self.faults = faults }
+
+  /// Frame counts of the ledger never fall, also where a summary and a transition meet in one block.
+  mutating func record(_ event: LedgerEvent, capture: Int64, effective: Int64) {
+    ledgerCapture = max(ledgerCapture, capture - ledgerStart)
+    ledgerEffective = max(ledgerEffective, effective)
+    let bytes = Ledger.encode(
+      LedgerRecord(captureFrame: ledgerCapture, effectiveFrame: ledgerEffective, event: event))
+    queue?.push(.ledger, bytes.span)
+  }
+
+  /// Pads the last packets: n frames need ceil((n + pre-skip) / 960) packets and end at granule n + pre-skip.
+  mutating func finish(_ conformer: Conformer, total: Int64) -> TakeEnd {
+    let granule = total + Int64(encoder.preSkip)
+    let needed = (granule + Int64(packetFrames) - 1) / Int64(packetFrames)
+    while packets < needed, failure == nil {
+      let filled = frameCount
+      var target = frames.mutableSpan
+      for i in filled..<packetFrames { target[i] = 0 }
+      encode()
+    }
+    found(conformer.faults)
+    let last = summarise(meter.finalTotals, captureFrames: conformer.deviceFrames)
+    return TakeEnd(
+      effectiveFrames: total, captureFrames: conformer.deviceFrames, granule: granule, summary: last,
+      bars: meter.bars(), quietMeanSquare: meter.overview.quietMeanSquare(), faults: conformer.faults,
+      failure: failure)
+  }
+
+  /// The last record of all.
+  mutating func recordStop(_ by: EndedBy) {
+    record(.stop(by, .now, submit: false), capture: 0, effective: 0)
+    queue?.end()
+  }
+}

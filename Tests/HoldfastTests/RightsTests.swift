@@ -1,0 +1,68 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What happens where rights are missing. Root has them all: there the command runs as nobody.
+@Suite struct RightsTests {
+  /// Runs a copy of the command that anybody may run, without root's rights.
+  private func unprivileged(_ arguments: [String], in folder: TempFolder) throws -> Finished {
+    guard getuid() == 0 else { return try holdfast(arguments, folder: folder.path) }
+    let command = folder.file("holdfast-copy")
+    if !command.exists {
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
+      try FileManager.default.copyItem(atPath: Places.holdfast, toPath: command)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: command)
+    }
+    let drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", command]
+    let works = try run("setpriv", drop + ["--version"], environment: ["HOME": "/nonexistent"])
+    guard works.code == 0 else { try Test.cancel("nobody can't run the command here: \(works.errText)") }
+    return try run("setpriv", drop + arguments, environment: ["HOME": "/nonexistent"], folder: folder.path)
+  }
+  private func folder(_ name: String, mode: Int, in folder: TempFolder) throws {
+    try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.file(name))
+  }
+
+  @Test(arguments: [0o555, 0o000, 0o311]) func `a folder without rights is told as such, and nothing is made`(
+    mode: Int
+  )
+    throws
+  {
+    let scratch = try TempFolder()
+    try folder("shut", mode: mode, in: scratch)
+    defer { chmod(scratch.file("shut"), 0o700) }
+    let said = try unprivileged(
+      ["record", "--input", "tone:440", "--max-ms", "100", "-o", "shut/take.opus"], in: scratch)
+    #expect(said.code == 77 && said.isOneLine, "\(said)")
+    #expect(said.errText.contains("shut") && said.errText.contains("Permission denied"), "\(said)")
+    chmod(scratch.file("shut"), 0o700)
+    #expect(!scratch.names.contains { $0.hasPrefix("shut/") && $0 != "shut/" })
+  }
+
+  @Test func `an input without rights is told from one that isn't there`() throws {
+    let scratch = try TempFolder()
+    try Wav(Tone.sine(480)).write(to: scratch.file("in.wav"))
+    chmod(scratch.file("in.wav"), 0)
+    for arguments in [["inspect", "in.wav"], ["record", "--input", "file:in.wav", "-o", "a.opus"]] {
+      let said = try unprivileged(arguments, in: scratch)
+      #expect(said.code == 77 && said.isOneLine && said.errText.contains("permission"), "\(said)")
+    }
+    for arguments in [["inspect", "no.wav"], ["record", "--input", "file:no.wav", "-o", "a.opus"]] {
+      let said = try unprivileged(arguments, in: scratch)
+      #expect(said.code == 66 && said.isOneLine && said.errText.contains("no.wav"), "\(said)")
+    }
+  }
+
+  @Test func `a takes folder that can't be made is told as such`() throws {
+    let scratch = try TempFolder()
+    try folder("home", mode: 0o555, in: scratch)
+    defer { chmod(scratch.file("home"), 0o700) }
+    let command = ["record", "--input", "tone:440", "--max-ms", "100"]
+    _ = try unprivileged(["--version"], in: scratch)
+    let said = try run(
+      "setpriv",
+      ["--reuid", "65534", "--regid", "65534", "--clear-groups", scratch.file("holdfast-copy")] + command,
+      environment: ["XDG_DATA_HOME": scratch.file("home"), "HOME": nil])
+    #expect(said.code == 77 && said.isOneLine, "\(said)")
+  }
+}

@@ -3,14 +3,17 @@ import Signal
 
 /// Raw interleaved samples from a descriptor, such as standard input; the end of the pipe is the end.
 ///
-/// The descriptor stays the caller's. Reads wait for data; a second descriptor can end the waiting.
+/// The descriptor stays the caller's. Reads wait for data; `interrupt` ends the waiting.
 public final class StandardInputSource: Source {
   public let format: SourceFormat
   public let statedFrames: Int64? = nil
   public private(set) var problems: [SourceProblem] = []
 
   private let descriptor: Int32
-  private let wake: Int32?
+  private let wake: Int32
+  private let waker: Int32
+  private var leftAfterWake: Int?  // bytes that may still be drained; nil before the wake
+  private static let drainedAtMost = 1 << 20  // /proc/sys/fs/pipe-max-size
   private var pending: [UInt8] = []  // read and not yet delivered: the head, then parts of a frame
   private var headChecked = false
   private var ended = false
@@ -21,9 +24,7 @@ public final class StandardInputSource: Source {
   /// - Parameters:
   ///   - descriptor: open for reading; a folder or a terminal is refused.
   ///   - format: how its bytes are to be read.
-  ///   - wake: a descriptor (a pipe or eventfd) that becomes readable when reading shall end. What was read stays
-  ///     good; `read` then returns 0.
-  public init(descriptor: Int32, format: SourceFormat, wake: Int32? = nil) throws(SourceError) {
+  public init(descriptor: Int32, format: SourceFormat) throws(SourceError) {
     try SourceLimits.check(rate: format.rate, channels: format.channels)
     var facts = stat()
     guard unsafe fstat(descriptor, &facts) == 0 else { throw .io(errno) }
@@ -31,7 +32,24 @@ public final class StandardInputSource: Source {
     if isatty(descriptor) == 1 { throw .notAFile("a terminal; pipe raw samples in") }
     self.descriptor = descriptor
     self.format = format
-    self.wake = wake
+    var ends: [Int32] = [0, 0]
+    guard unsafe ends.withUnsafeMutableBufferPointer({ unsafe pipe($0.baseAddress) }) == 0 else {
+      throw .io(errno)
+    }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    (wake, waker) = (ends[0], ends[1])
+  }
+  deinit {
+    close(wake)
+    close(waker)
+  }
+
+  public var drainsAfterInterrupt: Bool { true }
+
+  /// Ends the waiting. What lies in the pipe by then is still read, up to what a pipe can hold.
+  public func interrupt() {
+    var byte: UInt8 = 0
+    _ = unsafe write(waker, &byte, 1)
   }
 
   /// Waits for the first bytes and refuses an audio file where raw samples are expected. `read` does it by itself;
@@ -92,18 +110,21 @@ public final class StandardInputSource: Source {
   private func wait(_ bytes: UnsafeMutableRawBufferPointer) -> Int {
     let data = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     while true {
-      if let wake {
-        var both = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0), data]
-        guard unsafe poll(&both, 2, -1) >= 0 else {
-          if errno == EINTR { continue }
-          return -Int(errno)
-        }
-        if both[0].revents != 0 { return 0 }
+      var both = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0), data]
+      guard unsafe poll(&both, 2, leftAfterWake == nil ? -1 : 0) >= 0 else {
+        if errno == EINTR { continue }
+        return -Int(errno)
+      }
+      if both[0].revents != 0, leftAfterWake == nil { leftAfterWake = Self.drainedAtMost }
+      if let left = leftAfterWake {
+        if both[1].revents == 0 || left <= 0 { return 0 }
+        leftAfterWake = left - bytes.count
       }
       let got = unsafe Glibc.read(descriptor, bytes.baseAddress, bytes.count)
       if got >= 0 { return got }
       switch errno {
       case EINTR: continue
+      case EAGAIN where leftAfterWake != nil: return 0
       case EAGAIN:  // somebody made the pipe non-blocking
         var one = data
         _ = unsafe poll(&one, 1, -1)

@@ -13,13 +13,7 @@ struct ScheduledTake {
   /// - Parameter pauses: device frames from each pause to its resume; one that ends beyond the last frame is the
   ///   take's last act.
   func recorded(pauses: [Range<Int>], in folder: TempFolder) throws -> Recorded {
-    var settings = RecordingSettings()
-    settings.output = Path(folder.file("take.opus"))
-    settings.takeID = "scheduled"
-    settings.keepsEveryLevel = true
-    let recorder = Recorder(settings: settings)
-    let gate = Gate()
-    try recorder.start(source: HeldSource(samples, rate: rate, gate: gate))
+    let (recorder, gate) = try begun(in: folder)
     for pause in pauses {
       recorder.schedule(.pause, atCaptureFrame: Int64(pause.lowerBound))
       if pause.upperBound < samples.count {
@@ -27,6 +21,31 @@ struct ScheduledTake {
       }
     }
     gate.open()
+    let lines = Self.lines(recorder)
+    let said = Finished(exit: 0, out: Data(lines.utf8))
+    return try Recorded(said, folder, folder.file("take.opus"))
+  }
+
+  /// The events of a take that is discarded.
+  static func discarded(in folder: TempFolder) throws -> String {
+    let (recorder, gate) = try ScheduledTake(Tone.sine(24_000), rate: 48_000).begun(in: folder)
+    _ = recorder.discard()
+    gate.open()
+    return lines(recorder)
+  }
+
+  private func begun(in folder: TempFolder) throws -> (Recorder, Gate) {
+    var settings = RecordingSettings()
+    settings.output = Path(folder.file("take.opus"))
+    settings.takeID = "scheduled"
+    settings.keepsEveryLevel = true
+    let recorder = Recorder(settings: settings)
+    let gate = Gate()
+    try recorder.start(source: HeldSource(samples, rate: rate, gate: gate))
+    return (recorder, gate)
+  }
+  /// All events until the take has ended, as the command prints them.
+  private static func lines(_ recorder: Recorder) -> String {
     var lines = ""
     while true {
       let events = recorder.events.next()
@@ -34,8 +53,7 @@ struct ScheduledTake {
       for event in events { lines += event.json(context: nil).line + "\n" }
     }
     recorder.wait()
-    let said = Finished(exit: 0, out: Data(lines.utf8))
-    return try Recorded(said, folder, folder.file("take.opus"))
+    return lines
   }
 
   /// Where each pause begins in the take and how long the take is, by the rule itself: a pause keeps 240 frames more,

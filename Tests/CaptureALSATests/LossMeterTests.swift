@@ -17,13 +17,17 @@ import Testing
     return found
   }
 
-  @Test(arguments: [0.0, 80, -80, 5_000, -5_000]) func `no loss is found where only the clocks differ`(ppm: Double) {
+  @Test(arguments: [0.0, 80, -80, 5_000, -5_000]) func `no loss is found where only the clocks differ`(
+    ppm: Double
+  ) {
     var meter = LossMeter(rate: 48_000, period: 480)
     var (position, time): (Int64, Int64) = (0, 1_000_000)
     #expect(feed(&meter, reads: 20_000, position: &position, time: &time, ppm: ppm).isEmpty)
   }
 
-  @Test(arguments: [0, 1, 480, 4_800, 96_000] as [Int64]) func `an overrun is measured to the frame`(lost: Int64) {
+  @Test(arguments: [0, 1, 480, 4_800, 96_000] as [Int64]) func `an overrun is measured to the frame`(
+    lost: Int64
+  ) {
     var meter = LossMeter(rate: 48_000, period: 480)
     var (position, time): (Int64, Int64) = (0, 1_000_000)
     #expect(feed(&meter, reads: 500, position: &position, time: &time, ppm: 80).isEmpty)
@@ -41,7 +45,8 @@ import Testing
     _ = feed(&meter, reads: 400, position: &position, time: &time, late: late)
     meter.overrun()
     time += 100_000_000
-    let loss = try #require(feed(&meter, reads: 1, position: &position, time: &time, late: { _ in 4_000_000 }).first)
+    let loss = try #require(
+      feed(&meter, reads: 1, position: &position, time: &time, late: { _ in 4_000_000 }).first)
     #expect(abs(loss.frames - 4_800) <= loss.uncertainty && loss.uncertainty >= 150)
   }
 

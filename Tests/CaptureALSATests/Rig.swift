@@ -23,7 +23,8 @@ final class Rig: Sendable {
     let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     let source = tests.appendingPathComponent("tools/scriptmic/scriptmic.c").path
     let cc = Shell.run(
-      "cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-DPIC", "-o", library, source, "-lasound", "-lm")
+      "cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-DPIC", "-o", library, source,
+      "-lasound", "-lm")
     trouble = cc.code == 0 ? nil : "skipped: cc or libasound2-dev is missing (\(cc.output))"
     try! configuration(library).write(toFile: folder + "/asoundrc", atomically: true, encoding: .utf8)
     setenv("ALSA_CONFIG_PATH", "/usr/share/alsa/alsa.conf:\(folder)/asoundrc", 1)
@@ -195,6 +196,8 @@ func counted(_ frames: Int) -> [UInt8] {
 /// The numbers that `counted` frames say.
 func numbers(_ bytes: [UInt8]) -> [Int] {
   bytes.withUnsafeBytes { raw in
-    (0..<(raw.count / 4)).map { Int(UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self))) }
+    (0..<(raw.count / 4)).map {
+      Int(UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self)))
+    }
   }
 }

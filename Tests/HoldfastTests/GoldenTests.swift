@@ -23,8 +23,10 @@ func `what inspect says of takes of this format version is what it said then`(_ 
     let name = try #require(then["path"]?.string)
     let now = try Inspector.inspect(Path("\(golden(version))/\(name)")).json
     for key in [
-      "outcome", "duration_ms", "effective_frames", "sha256", "size_bytes", "pause_count", "pauses", "marks", "gaps",
-      "interruptions", "gap_frames", "device_rate", "parts", "bars", "context", "take_id", "ended_by", "too_short",
+      "outcome", "duration_ms", "effective_frames", "sha256", "size_bytes", "pause_count", "pauses", "marks",
+      "gaps",
+      "interruptions", "gap_frames", "device_rate", "parts", "bars", "context", "take_id", "ended_by",
+      "too_short",
       "missing_ms",
     ] {
       // An unfinished take's bars are decoded here and now, and decoders differ in the last bits.

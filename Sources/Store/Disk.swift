@@ -103,21 +103,28 @@ public enum Disk {
       done += n
     }
   }
+  /// Reads at most `count` bytes; fewer at the end.
+  public static func read(
+    _ file: borrowing Descriptor, at offset: Int64, count: Int, path: Path
+  ) throws(DiskError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let raw = file.raw
+    while true {
+      let n = unsafe bytes.withUnsafeMutableBytes { unsafe pread(raw, $0.baseAddress, count, off_t(offset)) }
+      if n < 0, Glibc.errno == EINTR { continue }
+      guard n >= 0 else { throw DiskError(call: "pread", path: path, errno: .current) }
+      return Array(bytes[..<n])
+    }
+  }
   /// Reads a file whole, or its first `limit` bytes.
   public static func readAll(_ file: borrowing Descriptor, limit: Int, path: Path) throws(DiskError)
     -> [UInt8]
   {
     var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65_536)
     while bytes.count < limit {
-      let raw = file.raw
-      let want = min(chunk.count, limit - bytes.count)
-      let at = bytes.count
-      let n = unsafe chunk.withUnsafeMutableBytes { unsafe pread(raw, $0.baseAddress, want, at) }
-      if n < 0, Glibc.errno == EINTR { continue }
-      guard n >= 0 else { throw DiskError(call: "pread", path: path, errno: .current) }
-      if n == 0 { break }
-      bytes += chunk[..<n]
+      let more = try read(file, at: Int64(bytes.count), count: min(65_536, limit - bytes.count), path: path)
+      if more.isEmpty { break }
+      bytes += more
     }
     return bytes
   }

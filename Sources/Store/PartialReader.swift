@@ -1,3 +1,4 @@
+import Glibc
 import Platform
 import Session
 
@@ -17,6 +18,17 @@ public struct PartialContents: Sendable {
     recording = PartialTake.isRecording(name, in: parent)
     ledger = LedgerContents(Self.read(TakeName.Inside.ledger, in: inside, limit: Self.ledgerLimit))
     tails = TakeName.Inside.tails.map { TailContents(Self.read($0, in: inside, limit: Self.tailLimit)) }
+  }
+
+  /// Opens the audio of a partial take; a link or anything else in its place isn't followed.
+  public static func openAudio(folder: Path, name: TakeName) throws(DiskError) -> Descriptor {
+    let parent = try Disk.openFolder(folder)
+    let inside = try Disk.openFolder(name.partial, in: parent)
+    let audio = try Disk.openToRead(TakeName.Inside.audio, in: inside)
+    guard Disk.identity(audio)?.kind == .file else {
+      throw DiskError(call: "openat", path: TakeName.Inside.audio, errno: Errno(EINVAL))
+    }
+    return audio
   }
 
   private static func read(_ name: Path, in folder: borrowing Descriptor, limit: Int) -> [UInt8] {

@@ -7,7 +7,8 @@ import Synchronization
 ///
 /// One thread, the store's, calls everything but `sync`, which has a thread of its own.
 public final class PartialTake: Sendable {
-  public static let reserveSize: Int64 = 65_536
+  /// Bytes kept for sealing on a full disk: two pages of a second, and the manifest. 64 KiB but at high bitrates.
+  public static func reserveSize(bitrate: Int) -> Int64 { max(65_536, Int64(bitrate) / 8 * 3 + 32_768) }
 
   /// The folder the take will stand in.
   public let folder: Path
@@ -58,7 +59,8 @@ public final class PartialTake: Sendable {
   ///   - neededBytes: refused where the disk has less.
   ///   - headers: the Ogg head and tags pages.
   public init(
-    folder: Path, name: TakeName, force: Bool, neededBytes: Int64, headers: [UInt8], begin: LedgerRecord
+    folder: Path, name: TakeName, force: Bool, neededBytes: Int64, reserve reserveSize: Int64 = 65_536,
+    headers: [UInt8], begin: LedgerRecord
   ) throws(OutputError) {
     do throws(DiskError) { parent = try Disk.openFolder(folder) } catch { throw .noFolder(error) }
     replaces = try Self.check(name, in: parent, force: force)
@@ -78,7 +80,7 @@ public final class PartialTake: Sendable {
         ledger = try Disk.create(TakeName.Inside.ledger, in: inside)
         tails = try Tails(in: inside)
         let reserve = try Disk.create(TakeName.Inside.reserve, in: inside)
-        try Disk.allocate(reserve, size: Self.reserveSize, path: TakeName.Inside.reserve)
+        try Disk.allocate(reserve, size: reserveSize, path: TakeName.Inside.reserve)
         try Disk.write(headers.span, to: audio, at: 0, path: TakeName.Inside.audio)
         let first = Ledger.header + Ledger.encode(begin)
         try Disk.write(first.span, to: ledger, at: 0, path: TakeName.Inside.ledger)
@@ -132,6 +134,38 @@ public final class PartialTake: Sendable {
   public func append(tail records: Span<UInt8>) throws(DiskError) {
     try tails.append(
       records, syncedAudioEnd: syncedAudioEnd.load(ordering: .acquiring), path: partialPath)
+  }
+
+  /// Whether the partial take's folder still stands where the take is to be.
+  public var isInPlace: Bool {
+    guard let there = Disk.identity(name.partial, in: parent), let ours = Disk.identity(inside) else {
+      return false
+    }
+    return there.inode == ours.inode && there.device == ours.device
+  }
+
+  /// Copies what is still open of a take whose folder was deleted into another folder, under a name of its own.
+  public func rescue(into folder: Path, manifest: [UInt8]) throws(DiskError) -> SealedFile {
+    try Disk.makeFolders(folder)
+    let target = try TakesFolder.newName(in: folder)
+    let parent = try Disk.openFolder(folder)
+    let file = try Disk.create(target.audio, in: parent)
+    var at: Int64 = 0
+    while at < audioSize {
+      let want = Int(min(1 << 16, audioSize - at))
+      let bytes = try Disk.read(audio, at: at, count: want, path: TakeName.Inside.audio)
+      guard !bytes.isEmpty else {
+        throw DiskError(call: "pread", path: TakeName.Inside.audio, errno: Errno(EIO))
+      }
+      try Disk.write(bytes.span, to: file, at: at, path: target.audio)
+      at += Int64(bytes.count)
+    }
+    try Disk.syncData(file, path: target.audio)
+    let note = try Disk.create(target.manifest, in: parent)
+    try Disk.write(manifest.span, to: note, at: 0, path: target.manifest)
+    try Disk.syncData(note, path: target.manifest)
+    try Disk.syncFolder(parent, path: folder)
+    return SealedFile(folder: folder, name: target)
   }
 
   // MARK: what the sync thread does

@@ -28,6 +28,8 @@ public struct SealedFile: Sendable, Equatable {
   public var name: TakeName
   /// Something that isn't as it should be though the take is safe, such as a partial folder that can't be removed.
   public var warning: String?
+  /// The wanted folder was deleted: this is another.
+  public var folderGone = false
 
   public var path: Path { folder.appending(name.audio) }
 }

@@ -141,11 +141,7 @@ public enum Inspector {
     do throws(DiskError) { contents = try PartialContents(folder: folder, name: name) } catch {
       throw Failures.disk(error, at: shown, doing: "can't read the partial take")
     }
-    let audio = folder.appending(name.partial).appending(TakeName.Inside.audio)
-    let file: ByteFile
-    do throws(SourceError) { file = try ByteFile.open(audio) } catch {
-      throw Failures.source(error, path: audio)
-    }
+    let file = try partialAudio(folder: folder, name: name, shown: shown)
     var report = self.report(
       AudioMeasure(rate: takeRate, channels: 1, fullScale: 1).finish(), shown: shown, rate: takeRate,
       channels: 1)
@@ -169,6 +165,19 @@ public enum Inspector {
         InspectProblem(kind: "ledger", message: "its ledger can't be read: pauses and marks are not known"))
     }
     return report
+  }
+
+  /// The partial take's `audio.opus`, never through a link.
+  static func partialAudio(folder: Path, name: TakeName, shown: Path) throws(RecorderFailure) -> ByteFile {
+    let audio: Descriptor
+    do throws(DiskError) { audio = try PartialContents.openAudio(folder: folder, name: name) } catch {
+      throw RecorderFailure(
+        code: 65, kind: "no_audio", path: shown,
+        message: "\(shown.display): its audio can't be opened: \(error.errno.text)")
+    }
+    do throws(SourceError) { return try ByteFile.open(descriptor: audio.raw) } catch {
+      throw Failures.source(error, path: shown)
+    }
   }
 
   // MARK: other files

@@ -84,8 +84,7 @@ public enum TakeList {
       take.kind = recording ? .recording : .unfinished
       do throws(DiskError) {
         let contents = try PartialContents(folder: entry.folder, name: entry.name)
-        let audio = entry.folder.appending(entry.name.partial).appending(TakeName.Inside.audio)
-        if let file = try? ByteFile.open(audio),
+        if let file = try? Inspector.partialAudio(folder: entry.folder, name: entry.name, shown: entry.path),
           let whole = try? PartialAudio(audio: file.oggBytes, contents: contents)
         {
           take.effectiveFrames = whole.frames

@@ -27,7 +27,9 @@ enum Failures {
     case .noFolder(let error):
       return RecorderFailure(
         code: error.errno.code == EACCES ? 77 : 73, kind: "no_folder", path: path,
-        message: "can't open the folder \(path.parent.display): \(error.errno.text)")
+        message:
+          "can't open the folder \(path.parent.display): \(error.errno.text); make it first, or choose another with -o"
+      )
     case .wrongKind(let kind):
       let what =
         switch kind {
@@ -119,6 +121,15 @@ enum Failures {
       message:
         "sealing failed at step \(error.step.rawValue): \(error.cause.errno.text) (\(error.cause.call)); \(place)"
     )
+  }
+
+  /// A take whose folder was deleted, and that couldn't be put elsewhere either.
+  static func folderGone(_ partial: Path, _ error: DiskError?) -> RecorderFailure {
+    let why = error?.text ?? "neither XDG_DATA_HOME nor HOME is set"
+    return RecorderFailure(
+      code: 74, kind: "folder_gone", path: partial,
+      message:
+        "\(partial.display) was deleted while it was recorded, and the take can't be put elsewhere: \(why)")
   }
 
   static func lastPage(_ error: DiskError, partial: Path) -> RecorderFailure {

@@ -18,6 +18,8 @@ public struct SealedTake: Sendable, Equatable {
   public var context: JSON?
   /// What the samples of the source were found to be.
   public var faults = SampleFaults()
+  /// Its folder was deleted meanwhile: it stands in the default takes folder.
+  public var isElsewhere = false
   /// Something a person should know though the take is safe.
   public var warning: String?
 

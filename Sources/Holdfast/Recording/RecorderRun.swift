@@ -99,7 +99,9 @@ extension Recorder {
 
   private func makePartial(headers: [UInt8], begin: LedgerRecord) throws(RecorderFailure) -> PartialTake {
     // 30 s of audio and ledger, the reserve, and what sealing writes.
-    let needed = Int64(settings.encoder.bitrate / 8 * 33 + 30 * 1_300) + PartialTake.reserveSize + 16_384
+    let bitrate = settings.encoder.bitrate
+    let reserve = PartialTake.reserveSize(bitrate: bitrate)
+    let needed = Int64(bitrate / 8 * 33 + 30 * 1_300) + reserve + 16_384
     var attempts = 0
     while true {
       let (folder, name) = try place()
@@ -203,6 +205,13 @@ extension Recorder {
     if let error = store.failure, take.effectiveFrames < end.effectiveFrames {
       return Failures.lostTail(error, take, captured: end.effectiveFrames)
     }
+    if take.isElsewhere {
+      return RecorderFailure(
+        code: 74, kind: "folder_gone", path: take.path,
+        message:
+          "the folder of the take was deleted while it was recorded; it is whole, and now \(take.path.display)"
+      )
+    }
     if let failure = end.failure {
       return RecorderFailure(
         code: 74, kind: "encoder", path: take.path,
@@ -225,14 +234,28 @@ extension Recorder {
     let manifest = Manifest(
       outcome: .complete, effectiveFrames: frames, sizeBytes: size, sha256: sha256, story: story,
       noiseFloorDb: end.noiseFloorDb, bars: end.bars, ledger: TakeStory.embedded(store.records))
-    do throws(SealError) {
-      let file = try partial.seal(manifest: Array(manifest.text.utf8))
-      return SealedTake(
+    let text = Array(manifest.text.utf8)
+    func told(_ file: SealedFile) -> SealedTake {
+      SealedTake(
         path: file.path, effectiveFrames: frames, sizeBytes: size, sha256: sha256,
         pauseCount: story.pauses.count, outcome: .complete, endedBy: story.endedBy ?? .user,
         missingMs: manifest.missingMs, context: story.description?.contextJSON, faults: end.faults,
-        warning: file.warning)
-    } catch { throw Failures.seal(error) }
+        isElsewhere: file.folderGone, warning: file.warning)
+    }
+    guard partial.isInPlace else { return told(try rescue(partial, text)) }
+    do throws(SealError) { return told(try partial.seal(manifest: text)) } catch {
+      throw Failures.seal(error)
+    }
+  }
+
+  /// The folder was deleted under the take: what is still open goes into the default takes folder.
+  private func rescue(_ partial: PartialTake, _ manifest: [UInt8]) throws(RecorderFailure) -> SealedFile {
+    guard let folder = settings.takesFolder else { throw Failures.folderGone(partial.partialPath, nil) }
+    do throws(DiskError) {
+      var file = try partial.rescue(into: folder, manifest: manifest)
+      file.folderGone = true
+      return file
+    } catch { throw Failures.folderGone(partial.partialPath, error) }
   }
 
   private func discardNow(_ partial: PartialTake, _ end: TakeEnd) {

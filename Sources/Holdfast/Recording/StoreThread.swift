@@ -11,6 +11,8 @@ final class StoreThread: @unchecked Sendable {
   private let writer: OggOpusWriter
   private let digest: Digest
   private var tail: [UInt8] = []
+  /// A page that the disk refused: sealing writes it first, out of the reserve.
+  private var refused: [UInt8] = []
   private var ledger: [UInt8] = []
   /// The ledger as it stands on the disk, without level summaries but the newest; the manifest embeds it.
   private(set) var records: [LedgerRecord]
@@ -68,13 +70,16 @@ final class StoreThread: @unchecked Sendable {
 
   private func add(_ entries: [UInt8], _ payload: Range<Int>) throws(DiskError) {
     let page = writer.add(entries.span.extracting(payload))
+    packets += 1  // in the writer's hand, whatever becomes of the page
     if let page {
-      try partial.append(page: page.span)
+      do throws(DiskError) { try partial.append(page: page.span) } catch {
+        refused = page
+        throw error
+      }
       digest.update(page.span)
       tail.removeAll(keepingCapacity: true)  // those packets are in the page now
     }
-    Tail.append(packet: entries[payload], index: packets, to: &tail)
-    packets += 1
+    Tail.append(packet: entries[payload], index: packets - 1, to: &tail)
   }
 
   private func keep(_ bytes: ArraySlice<UInt8>) {
@@ -85,9 +90,9 @@ final class StoreThread: @unchecked Sendable {
     records.append(record)
   }
 
-  /// Writes the last page and tells the finished file's size and digest.
+  /// Writes the last page, behind one that was refused, and tells the finished file's size and digest.
   func finish(granule: Int64) throws(DiskError) -> (size: Int64, sha256: String) {
-    let page = writer.finish(granule: granule)
+    let page = refused + writer.finish(granule: granule)
     try partial.withReserve { () throws(DiskError) in try partial.append(page: page.span) }
     digest.update(page.span)
     return (partial.audioSize, Digest.hex(digest.value()))

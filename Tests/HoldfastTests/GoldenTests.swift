@@ -31,7 +31,7 @@ func `what inspect says of takes of this format version is what it said then`(_ 
     ] {
       // An unfinished take's bars are decoded here and now, and decoders differ in the last bits.
       if key == "bars", then["outcome"]?.string == "unfinished" { continue }
-      #expect(now[key] == then[key], "\(name): \(key)")
+      #expect(now[key]?.line == then[key]?.line, "\(name): \(key)")
     }
   }
 }

@@ -94,6 +94,9 @@ import Testing
       ["--input", "-"] + same, in: folder, input: .file(folder.file("in.raw")), timeout: 300)
     try expectSealed(first, frames: frames)
     try expectDecoded(first.path, frames)
+    let (said, report) = try inspect(first.path)
+    #expect(said.code == 0 && report.int("effective_frames") == frames)
+    #expect(said.peakMemory < 40 << 20 && first.said.peakMemory < 40 << 20)
     for block in Self.blocks {
       let again = try record(
         ["--input", "file:" + folder.file("in.wav"), "--block-frames", "\(block)"] + same,

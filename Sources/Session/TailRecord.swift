@@ -36,7 +36,8 @@ public struct TailContents: Sendable, Equatable {
       && zip(a.packets, b.packets).allSatisfy { $0.index == $1.index && $0.bytes == $1.bytes }
   }
 
-  /// Reads as far as whole, checksummed records go; their indices follow on one another.
+  /// Reads as far as whole, checksummed records go. Their indices rise; those between two that don't follow on one
+  /// another came together with the page that holds them, while this tail couldn't be left yet.
   public init(_ bytes: [UInt8]) {
     guard bytes.count >= Tail.headerSize, bytes.starts(with: Tail.magic),
       bytes.get(12, as: UInt32.self) == crc32(bytes[0..<12])
@@ -51,7 +52,7 @@ public struct TailContents: Sendable, Equatable {
       let index: Int64 = bytes.get(at + 8)
       let end = at + Tail.recordHeaderSize + size
       guard size <= 1_276, end <= bytes.count, bytes.get(at, as: UInt32.self) == crc32(bytes[(at + 4)..<end]),
-        index >= 0, packets.last.map({ index == $0.index + 1 }) ?? true
+        index >= 0, packets.last.map({ index > $0.index }) ?? true
       else { break }
       packets.append((index, Array(bytes[(at + Tail.recordHeaderSize)..<end])))
       at = end

@@ -104,6 +104,14 @@ func `frame counts that fall or are negative end a ledger, huge ones don't trap`
   }
 }
 
+@Test func `a tail that leaves out what a page holds is read to its end, an older record behind it isn't`() {
+  var bytes = Tail.header(generation: 7)
+  for index: Int64 in [50, 51, 100, 101] { Tail.append(packet: [1], index: index, to: &bytes) }
+  #expect(TailContents(bytes).packets.map(\.index) == [50, 51, 100, 101])
+  Tail.append(packet: [1], index: 60, to: &bytes)
+  #expect(TailContents(bytes).packets.map(\.index) == [50, 51, 100, 101])
+}
+
 @Test func `a story tells pauses, marks, gaps and levels`() {
   func at(_ capture: Int64, _ effective: Int64, _ event: LedgerEvent) -> LedgerRecord {
     LedgerRecord(captureFrame: capture, effectiveFrame: effective, event: event)

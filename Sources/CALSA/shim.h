@@ -30,13 +30,13 @@ static inline int holdfast_pcm_state(snd_pcm_t *pcm) { return (int)snd_pcm_state
 // The text a PCM's definition gives for `key`, such as a pulse PCM's device, following plain aliases; "" where it has
 // none. `text` has room for `size` bytes. Compares the name as a whole: dots and commas in it mean nothing.
 static inline void holdfast_alsa_defined(const char *name, const char *key, char *text, size_t size) {
-  snd_config_t *pcms, *found = NULL, *value;
+  snd_config_t *top, *pcms, *found = NULL, *value;
   snd_config_iterator_t i, next;
   const char *id, *s;
   if (size == 0) return;
   text[0] = 0;
-  if (snd_config_update() < 0 || !snd_config || snd_config_search(snd_config, "pcm", &pcms) < 0) return;
-  for (int hops = 0; hops < 8; hops++) {
+  if (snd_config_update_ref(&top) < 0) return;  // another thread may read the files again meanwhile
+  for (int hops = 0; hops < 8 && snd_config_search(top, "pcm", &pcms) >= 0; hops++) {
     found = NULL;
     snd_config_for_each(i, next, pcms) {
       snd_config_t *entry = snd_config_iterator_entry(i);
@@ -44,9 +44,10 @@ static inline void holdfast_alsa_defined(const char *name, const char *key, char
     }
     if (!found || snd_config_get_string(found, &name) < 0) break;
   }
-  if (!found || snd_config_get_type(found) != SND_CONFIG_TYPE_COMPOUND) return;
-  if (snd_config_search(found, key, &value) < 0 || snd_config_get_string(value, &s) < 0 || strlen(s) >= size) return;
-  strcpy(text, s);
+  if (found && snd_config_get_type(found) == SND_CONFIG_TYPE_COMPOUND && snd_config_search(found, key, &value) >= 0 &&
+      snd_config_get_string(value, &s) >= 0 && s && strlen(s) < size)
+    strcpy(text, s);
+  snd_config_unref(top);
 }
 
 // A wake-up that any thread, or a signal handler, can send.

@@ -113,7 +113,7 @@ extension ALSASource {
     switch code {
     case EPIPE: return overrun()
     case ESTRPIPE: return fail(.suspended) >= 0
-    case EBADFD: return checkState() && restart()
+    case EBADFD: return unsafe s.pointee.pcm.state() == PCMState.running ? overrun() : checkState()
     default: return lost(code)
     }
   }

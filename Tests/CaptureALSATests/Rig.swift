@@ -1,5 +1,5 @@
-import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 @testable import Capture
@@ -20,14 +20,18 @@ final class Rig: Sendable {
     var template = Array("/tmp/holdfast-alsa-XXXXXX".utf8CString)
     folder = template.withUnsafeMutableBufferPointer { String(cString: mkdtemp($0.baseAddress!)) }
     let library = folder + "/libscriptmic.so"
-    let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    let source = tests.appendingPathComponent("tools/scriptmic/scriptmic.c").path
-    let cc = Shell.run(
-      "cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-DPIC", "-o", library, source,
-      "-lasound", "-lm")
+    let cc = Rig.compile("scriptmic", to: library, "-lasound", "-lm")
     trouble = cc.code == 0 ? nil : "skipped: cc or libasound2-dev is missing (\(cc.output))"
-    try! configuration(library).write(toFile: folder + "/asoundrc", atomically: true, encoding: .utf8)
+    _ = file("asoundrc", Array(configuration(library).utf8))
     setenv("ALSA_CONFIG_PATH", "/usr/share/alsa/alsa.conf:\(folder)/asoundrc", 1)
+  }
+
+  /// Builds one of `Tests/tools`.
+  static func compile(_ tool: String, to library: String, _ libraries: String...) -> Shell.Result {
+    let tests = Path(#filePath).parent.parent
+    return Shell.run(
+      ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-DPIC", "-o", library]
+        + [tests.appending("tools/\(tool)/\(tool).c").text] + libraries)
   }
 
   private func configuration(_ library: String) -> String {
@@ -79,17 +83,16 @@ final class Rig: Sendable {
   /// Writes a file that one device plays.
   func file(_ name: String, _ bytes: [UInt8]) -> String {
     let path = folder + "/" + name
-    _ = FileManager.default.createFile(atPath: path, contents: Data(bytes))
+    if let file = fopen(path, "w") {
+      fwrite(bytes, 1, bytes.count, file)
+      fclose(file)
+    }
     return path
   }
-  private static let counter = NSLock()
-  nonisolated(unsafe) private static var last = 0
+  private static let counter = Atomic<Int>(0)
   /// A name that no other test uses: a name is one device.
   static func fresh() -> String {
-    counter.withLock {
-      last += 1
-      return "t\(last)"
-    }
+    "t\(counter.add(1, ordering: .relaxed).newValue)"
   }
 }
 
@@ -112,28 +115,6 @@ struct Card {
       "sm:ID=\(id),RAW='\(raw)',FORMATS='\(formats)',RATEMIN=\(rates.lowerBound),RATEMAX=\(rates.upperBound),"
         + "CHMIN=\(channels.lowerBound),CHMAX=\(channels.upperBound),SCRIPT='\(script)',DEMAND=\(onDemand ? 1 : 0),"
         + "OPENERROR=\(openError)")
-  }
-}
-
-enum Shell {
-  struct Result {
-    var code: Int32
-    var output: String
-  }
-  /// Runs a program and waits; both its outputs together.
-  static func run(_ arguments: String..., environment: [String: String] = [:]) -> Result {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
-    process.standardInput = FileHandle.nullDevice
-    do { try process.run() } catch { return Result(code: 127, output: "\(error)") }
-    let data = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return Result(code: process.terminationStatus, output: String(decoding: data, as: UTF8.self))
   }
 }
 

@@ -67,7 +67,10 @@ final class CaptureThread: @unchecked Sendable {
   }
 
   func run() {
-    if live { adoptRealtime() }
+    if live {
+      adoptRealtime()
+      ring.withMemory { _ = lockInMemory($0) }
+    }
     let drains = source.drainsAfterInterrupt
     while drains ? !abandoned.load(ordering: .acquiring) : !stopAsked.load(ordering: .acquiring) {
       if ring.free == 0 {

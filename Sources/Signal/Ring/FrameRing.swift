@@ -34,6 +34,11 @@ import Synchronization
   /// Frames that fit now. Writer only.
   public var free: Int { capacity - Int(written - consumed) }
 
+  /// The ring's whole memory, to be locked against paging.
+  public func withMemory(_ body: (RawSpan) -> Void) {
+    body(unsafe RawSpan(_unsafeStart: storage, byteCount: capacity * format.bytesPerFrame))
+  }
+
   /// Hands the writer the next free stretch; it may be shorter than what is free, as the ring wraps.
   ///
   /// - Parameters:

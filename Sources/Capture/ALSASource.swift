@@ -21,6 +21,9 @@ import Synchronization
   public var problems: [SourceProblem] { [] }
   public var drainsAfterInterrupt: Bool { true }
 
+  /// alsa-lib's own words.
+  public static var libraryVersion: String { unsafe "alsa-lib " + String(cString: snd_asoundlib_version()) }
+
   let wish: CaptureWish
   let wake: Descriptor
   let interrupted = Atomic<Bool>(false)

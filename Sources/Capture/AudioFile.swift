@@ -92,6 +92,9 @@ public final class AudioFile {
     return 0
   }
 
+  /// libsndfile's own words.
+  public static var libraryVersion: String { unsafe String(cString: sf_version_string()) }
+
   /// Amplitude from which a sample is at full scale, by the way samples are stored.
   public var fullScale: Float {
     switch facts.sample {

@@ -111,7 +111,4 @@ import COgg
     }
     return pageBytes
   }
-
-  /// libogg has no version function of its own.
-  public static var libraryVersion: String { "libogg" }
 }

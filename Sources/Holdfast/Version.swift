@@ -1,3 +1,4 @@
+import Capture
 import Encoding
 import Signal
 
@@ -6,8 +7,8 @@ public enum HoldfastVersion {
   public static let number = "0.1.0"
   public static var libraries: [String] {
     [
-      OpusEncoder.libraryVersion, OggOpusWriter.libraryVersion, Digest.libraryVersion,
-      ResamplerVersion.text,
+      OpusEncoder.libraryVersion, Digest.libraryVersion, ResamplerVersion.text, AudioFile.libraryVersion,
+      ALSASource.libraryVersion,
     ]
   }
 }

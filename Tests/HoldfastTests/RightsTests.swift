@@ -5,8 +5,12 @@ import Testing
 /// What happens where rights are missing. Root has them all: there the command runs as nobody.
 @Suite struct RightsTests {
   /// Runs a copy of the command that anybody may run, without root's rights.
-  private func unprivileged(_ arguments: [String], in folder: TempFolder) throws -> Finished {
-    guard getuid() == 0 else { return try holdfast(arguments, folder: folder.path) }
+  private func unprivileged(
+    _ arguments: [String], in folder: TempFolder, environment: [String: String?] = ["HOME": "/nonexistent"]
+  ) throws -> Finished {
+    guard getuid() == 0 else {
+      return try holdfast(arguments, environment: environment, folder: folder.path)
+    }
     let command = folder.file("holdfast-copy")
     if !command.exists {
       try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
@@ -14,9 +18,9 @@ import Testing
       try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: command)
     }
     let drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", command]
-    let works = try run("setpriv", drop + ["--version"], environment: ["HOME": "/nonexistent"])
+    let works = try run("setpriv", drop + ["--version"], environment: environment)
     guard works.code == 0 else { try Test.cancel("nobody can't run the command here: \(works.errText)") }
-    return try run("setpriv", drop + arguments, environment: ["HOME": "/nonexistent"], folder: folder.path)
+    return try run("setpriv", drop + arguments, environment: environment, folder: folder.path)
   }
   private func folder(_ name: String, mode: Int, in folder: TempFolder) throws {
     try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
@@ -57,11 +61,8 @@ import Testing
     let scratch = try TempFolder()
     try folder("home", mode: 0o555, in: scratch)
     defer { chmod(scratch.file("home"), 0o700) }
-    let command = ["record", "--input", "tone:440", "--max-ms", "100"]
-    _ = try unprivileged(["--version"], in: scratch)
-    let said = try run(
-      "setpriv",
-      ["--reuid", "65534", "--regid", "65534", "--clear-groups", scratch.file("holdfast-copy")] + command,
+    let said = try unprivileged(
+      ["record", "--input", "tone:440", "--max-ms", "100"], in: scratch,
       environment: ["XDG_DATA_HOME": scratch.file("home"), "HOME": nil])
     #expect(said.code == 77 && said.isOneLine, "\(said)")
   }

@@ -110,17 +110,15 @@ import Testing
       names.contains { $0.hasPrefix(".holdfast-trash/") && $0.hasSuffix("take.opus.partial/audio.opus") })
   }
 
-  @Test(arguments: ["q", "\u{3}", "\u{4}", "xx", "TERM"]) func `the terminal is left as it was`(
-    ending: String
-  ) throws {
+  @Test(arguments: ["q", "\u{3}", "\u{4}", "\u{1C}", "xx", "TERM"])
+  func `the terminal is left as it was`(ending: String) throws {
     let folder = try TempFolder()
     let line = """
-      trap : INT; stty -a >"$2/before"
-      "$0" record --realtime --input tone:440 -o "$1" & pid=$!
-      fg >/dev/null 2>&1 || wait $pid; echo ended; stty -a >"$2/after"
+      trap : INT QUIT; stty -a >"$2/before"
+      "$0" record --realtime --input tone:440 -o "$1"; echo ended $?; stty -a >"$2/after"
       """
     let process = try Running(
-      "bash", ["-m", "-c", line, Places.holdfast, folder.file("take.opus"), folder.path], terminal: true)
+      "bash", ["-c", line, Places.holdfast, folder.file("take.opus"), folder.path], terminal: true)
     try #require(process.waitFor("recording"))
     usleep(100_000)
     if ending == "TERM" {
@@ -129,7 +127,7 @@ import Testing
       process.send(ending)
     }
     let said = process.wait(timeout: 20)
-    #expect(said.outText.contains("ended"), "\(said)")
+    #expect(said.outText.contains("ended 0"), "\(said)")
     let (before, after) = (folder.file("before"), folder.file("after"))
     #expect(FileManager.default.contents(atPath: before) == FileManager.default.contents(atPath: after))
     #expect(FileManager.default.contents(atPath: before)?.isEmpty == false)

@@ -129,6 +129,9 @@ import Testing
     let take = try taken("C07/slots.wav")
     try expectSealed(take, frames: 408_000)
     #expect(high(try take.manifest().numbers("bars")) == Self.slots)
+    let raw = try record(
+      ["--input", "-"], input: .bytes(pack(Wav(reading: file("C07/slots.wav")).samples, .s16)))
+    #expect(high(try raw.manifest().numbers("bars")) == Self.slots)
     // Read without its manifest, a take's bars come from its own sound.
     let alone = take.folder.file("alone.opus")
     try FileManager.default.moveItem(atPath: take.path, toPath: alone)
@@ -149,11 +152,13 @@ import Testing
   }
 
   @Test func `C07: paused time takes no bar`() throws {
-    let take = try pausedSlots()
-    #expect(take.sealed?.int("pause_count") == 1)
-    try expectSealed(take, frames: 408_000)
-    #expect(high(try take.manifest().numbers("bars")) == Self.slots)
-    #expect(high(try inspect(take.path).report.numbers("bars")) == Self.slots)
+    for _ in 1...2 {  // the second take of one process is as the first
+      let take = try pausedSlots()
+      #expect(take.sealed?.int("pause_count") == 1)
+      try expectSealed(take, frames: 408_000)
+      #expect(high(try take.manifest().numbers("bars")) == Self.slots)
+      #expect(high(try inspect(take.path).report.numbers("bars")) == Self.slots)
+    }
   }
 
   /// The slots with 2 s of another sound in a pause after slot 17. Its fade-out is the slot's own last 5 ms.

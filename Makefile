@@ -12,7 +12,7 @@ SWIFT ?= $(firstword $(shell command -v swift) $(wildcard /opt/swift/usr/bin/swi
 BUILD_PACKAGES = python3 binutils gcc git libc6-dev libcurl4 libncurses6 libsqlite3-0 libstdc++-12-dev libxml2 tzdata pkg-config zlib1g-dev \
   libopus-dev libogg-dev libopusfile-dev libsndfile1-dev libsamplerate0-dev libssl-dev libebur128-dev libasound2-dev
 # What the tests judge by, make their audio with, and run on.
-TEST_PACKAGES = opus-tools ffmpeg sox espeak-ng alsa-utils pocketsphinx-testdata python3 python3-jsonschema file \
+TEST_PACKAGES = procps opus-tools ffmpeg sox espeak-ng alsa-utils pocketsphinx-testdata python3 python3-jsonschema file \
   libasound2-plugins pulseaudio pulseaudio-utils
 
 # Tests run optimised, since minutes of audio go through them; apart from `make build`, whose flags differ.

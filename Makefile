@@ -37,6 +37,7 @@ record: build
 test: deps
 	@scripts/need $(TEST_PACKAGES)
 	scripts/steady $(SWIFT) build --build-tests $(TEST_FLAGS)
+	HOLDFAST_COUNTS=1 scripts/steady $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS) --filter CaptureThreadTests
 	scripts/steady $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
 
 check: deps

@@ -89,8 +89,10 @@ public enum ALSADevices {
     var device = ALSADevice(
       id: id, description: description, isDefault: id == Path("default"), kind: .microphone, status: .ready)
     do throws(Errno) {
-      let pcm = try PCM(opening: id)
+      var pcm = try PCM(opening: id)
       device.offer = pcm.offer
+      // A server's PCM opens whatever source it names; only a start tells whether that is there.
+      if pcm.isServer, (try? pcm.configure(CaptureWish())) == nil || pcm.restart() < 0 { return nil }
       if DefaultSource.monitor(of: id, server: pcm.isServer) != nil {
         device.kind = .monitor
       } else if pcm.isNull {

@@ -129,6 +129,7 @@ struct RecordCommand {
     let keys = ui && input != .standardInput ? Keys { control.press($0) } : nil
     let code = follow(recorder, output)
     keys?.restore()
+    recorder.wait()
     return code
   }
 

@@ -17,6 +17,7 @@ public final class Recorder: Sendable {
   let endedBy = Mutex(EndedBy.sourceEnd)
   let problems = Mutex<[SourceProblem]>([])
   let ended = CountingSemaphore()
+  let signalThread = Mutex<Thread?>(nil)
 
   /// Everything that exists only while a source is open.
   struct Running: Sendable {
@@ -164,10 +165,18 @@ public final class Recorder: Sendable {
     running.withLock { $0?.capture.stop() }
   }
 
-  /// Waits until the take is sealed, discarded or failed.
+  /// Waits until the take is sealed, discarded or failed, and until the recorder's threads have let go of all they had.
+  ///
+  /// Call it before the process ends: the C libraries take themselves down then, and a thread that still frees what is
+  /// theirs would crash. Only after a start or arm that succeeded.
   public func wait() {
     ended.wait()
     ended.post()  // for the next caller
+    let last = signalThread.withLock { thread in
+      defer { thread = nil }
+      return thread
+    }
+    last?.join()
   }
 }
 

@@ -51,7 +51,8 @@ extension Recorder {
     guard let running = running.withLock({ $0 }) else { return }
     do throws(Errno) {
       let captureThread = try Thread(name: "hf-capture") { running.capture.run() }
-      _ = try Thread(name: "hf-signal") { self.runSignal(running.signal, captureThread) }
+      let last = try Thread(name: "hf-signal") { self.runSignal(running.signal, captureThread) }
+      signalThread.withLock { $0 = last }
     } catch { throw Self.threadFailure(error) }
   }
   private static func threadFailure(_ error: Errno) -> RecorderFailure {

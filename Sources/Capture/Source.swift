@@ -74,4 +74,6 @@ public enum SourceError: Error, Equatable, Sendable {
   case wrongKind(String)  // an audio file's head where raw samples were promised
   case read(String)  // failed in mid-stream
   case device(CaptureFault)  // a device stopped in mid-stream; `ALSASource.reopen` may bring it back
+
+  public var isDevice: Bool { if case .device = self { true } else { false } }
 }

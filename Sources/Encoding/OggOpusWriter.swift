@@ -89,6 +89,26 @@ import COgg
     return flush()
   }
 
+  /// A number of pages that is given, for recovery: in the place of pages that are lost.
+  ///
+  /// - Parameters:
+  ///   - count: 1 or more.
+  ///   - lost: their packets, `count` to 50 times as many.
+  public func pages(_ count: Int64, of lost: [[UInt8]]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var next = 0
+    for page in 0..<count {
+      let here = min(lost.count - next - Int(count - page - 1), PagePlan.packetsPerPage)
+      for packet in lost[next..<(next + here)] {
+        packets += 1
+        submit(packet, granule: packets * Int64(packetFrames), first: false, last: false)
+      }
+      next += here
+      bytes += flush()
+    }
+    return bytes
+  }
+
   private func submit(_ bytes: [UInt8], granule: Int64, first: Bool, last: Bool) {
     var bytes = bytes
     unsafe bytes.withUnsafeMutableBufferPointer { buffer in

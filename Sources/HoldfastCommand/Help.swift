@@ -42,7 +42,17 @@ enum Help {
         "Exit codes: 0 done, 64 usage, 65 damaged input, 66 no input, 69 no device, 73 can't create, 74 I/O, 75 busy, 77 permission.",
       ]
     case .inspect:
-      ["", "examples:", "  holdfast inspect talk.opus", "  holdfast inspect --json *.wav | jq .duration_ms"]
+      [
+        "", "examples:", "  holdfast inspect talk.opus", "  holdfast inspect --json *.wav | jq .duration_ms",
+        "  holdfast inspect - < talk.opus",
+      ]
+    case .recover:
+      [
+        "", "examples:", "  holdfast recover", "  holdfast recover talk.opus", "  holdfast recover ~/talks --json", "",
+        "Without a name: all unfinished takes of the takes folder, $XDG_DATA_HOME/holdfast/takes.",
+        "Another program's damaged Ogg Opus file, if named, is repaired into NAME.recovered.opus; it isn't touched itself.",
+        "Exit codes: 0 all is saved or nothing was to do, 1 some is saved, 65 nothing could be, 75 it is being recorded.",
+      ]
     case .verify: ["", "example:", "  holdfast verify takes/*.opus"]
     case .list: ["", "Without DIR: the takes folder, $XDG_DATA_HOME/holdfast/takes."]
     case .devices: ["", "The first column is what --input alsa:NAME takes."]

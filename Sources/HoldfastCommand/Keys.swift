@@ -5,7 +5,7 @@ import Synchronization
 
 /// Reads single keys from the terminal on standard input, and puts the terminal back as it was.
 final class Keys: Sendable {
-  enum Key { case toggle, mark, stop, discard }
+  enum Key { case toggle, mark, stop, almostDiscard, discard }
   private let saved: termios
   private let endRead: Int32
   private let endWrite: Int32
@@ -44,7 +44,11 @@ final class Keys: Sendable {
       case UInt8(ascii: "m"): pressed(.mark)
       case UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "q"), 4: pressed(.stop)
       case UInt8(ascii: "x"):
-        if let last = lastX, MonotonicTime.now < last.advanced(by: 2_000_000_000) { pressed(.discard) }
+        if let last = lastX, MonotonicTime.now < last.advanced(by: 2_000_000_000) {
+          pressed(.discard)
+        } else {
+          pressed(.almostDiscard)
+        }
         lastX = .now
         continue
       default: break

@@ -16,12 +16,18 @@ import Platform
       guard let word = unsafe CommandLine.unsafeArgv[i] else { break }
       unsafe words.append(Path(bytes: (0..<strlen(word)).map { unsafe UInt8(bitPattern: word[$0]) }))
     }
-    exit(run(words))
+    let output = Output()
+    var code = run(words, output)
+    output.flush()
+    // What was asked for couldn't be shown. A take is safe whoever reads its events: `record` isn't touched by it.
+    if let failure = output.failure, words.first?.text != CommandName.record.rawValue {
+      Output.error("can't write to standard output: \(failure.text)")
+      code = max(code, 74)
+    }
+    exit(code)
   }
 
-  private static func run(_ words: [Path]) -> Int32 {
-    let output = Output()
-    defer { output.flush() }
+  private static func run(_ words: [Path], _ output: Output) -> Int32 {
     if let first = words.first?.text, ["--version", "-V"].contains(first) {
       output.line(Help.version)
       return 0
@@ -44,8 +50,15 @@ import Platform
       let arguments = try Arguments(words)
       switch arguments.command {
       case .record: return try RecordCommand(arguments).run(output)
-      case .inspect: return try InspectCommand.run(arguments, output)
-      case .verify: return try VerifyCommand.run(arguments, output)
+      case .inspect:
+        Output.silenceLibraries()
+        return try InspectCommand.run(arguments, output)
+      case .verify:
+        Output.silenceLibraries()
+        return try VerifyCommand.run(arguments, output)
+      case .recover:
+        Output.silenceLibraries()
+        return try RecoverCommand.run(arguments, output)
       case .list: return try ListCommand.run(arguments, output)
       case .devices: return try DevicesCommand.run(arguments, output)
       case .help: return try Help.run(arguments, output)

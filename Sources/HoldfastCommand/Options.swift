@@ -2,12 +2,13 @@ import Platform
 
 /// The commands, in the order that help shows them.
 enum CommandName: String, CaseIterable {
-  case record, inspect, verify, list, devices, help
+  case record, inspect, recover, list, verify, devices, help
 
   var arguments: String {
     switch self {
     case .record: "[-o FILE.opus]"
     case .inspect, .verify: "FILE…"
+    case .recover: "[FILE.opus | DIR]"
     case .list: "[DIR]"
     case .devices: ""
     case .help: "[COMMAND]"
@@ -17,6 +18,7 @@ enum CommandName: String, CaseIterable {
     switch self {
     case .record: "records a take"
     case .inspect: "says what is in takes and other audio files"
+    case .recover: "seals takes whose recorder was killed"
     case .verify: "checks takes: pages, checksum, decoded length, ledger, manifest"
     case .list: "lists takes and partial takes of a folder"
     case .devices: "lists the sound devices that can record"
@@ -75,7 +77,7 @@ struct Option {
     Option("--round", nil, "N", [.record], "goes into the take's context"),
     Option("--take-id", nil, "ID", [.record], "names the take: same id and input give the same bytes"),
     Option(
-      "--json", nil, nil, [.record, .inspect, .verify, .list, .devices],
+      "--json", nil, nil, [.record, .inspect, .recover, .list, .verify, .devices],
       "one JSON object a line, and nothing else on standard output"),
     Option("--no-ui", nil, nil, [.record], "reads no keys and draws nothing"),
     Option(

@@ -8,6 +8,8 @@ import Platform
 /// A reader that goes away changes nothing but what is printed: the first failed write ends the printing, quietly.
 final class Output {
   private var alive = true
+  /// Why standard output took no more, where that isn't a reader that went away.
+  private(set) var failure: Errno?
   private var buffer: [UInt8] = []
 
   func line(_ text: String) {
@@ -31,6 +33,7 @@ final class Output {
         var poll = pollfd(fd: 1, events: Int16(POLLOUT), revents: 0)
         _ = unsafe Glibc.poll(&poll, 1, -1)
       } else if errno != EINTR {
+        if errno != EPIPE { failure = failure ?? .current }
         alive = false
       }
     }
@@ -43,7 +46,18 @@ final class Output {
   static func raw(_ text: String) {
     var bytes = Array(text.utf8)
     let count = bytes.count
-    _ = unsafe bytes.withUnsafeMutableBytes { unsafe write(2, $0.baseAddress, count) }
+    _ = unsafe bytes.withUnsafeMutableBytes { unsafe write(errorDescriptor, $0.baseAddress, count) }
+  }
+  /// Where people's lines go: standard error as it was at the start.
+  static let errorDescriptor: Int32 = max(2, holdfast_duplicate(2))
+  /// C libraries that write to standard error (libmpg123 does, for a damaged MP3) are heard no more; what they say
+  /// comes back as an error of theirs. Once, before a file is opened.
+  static func silenceLibraries() {
+    guard errorDescriptor > 2 else { return }
+    let null = unsafe open("/dev/null", O_WRONLY)
+    guard null >= 0 else { return }
+    dup2(null, 2)
+    close(null)
   }
 }
 
@@ -75,7 +89,7 @@ func clockText(_ ms: Int64) -> String {
 func fixed(_ value: Double, _ places: Int) -> String {
   var scale: Int64 = 1
   for _ in 0..<places { scale *= 10 }
-  let scaled = Int64((value * Double(scale)).rounded())
+  let scaled = Int64(min(1e17, max(-1e17, value.isFinite ? (value * Double(scale)).rounded() : 0)))
   let whole = abs(scaled) / scale
   guard places > 0 else { return "\(scaled < 0 ? "-" : "")\(whole)" }
   let rest = String(abs(scaled) % scale)

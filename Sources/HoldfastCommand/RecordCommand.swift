@@ -68,11 +68,12 @@ struct RecordCommand {
     settings.takeID = try Self.takeID(arguments)
     settings.context = try Self.context(arguments)
     settings.sourceKind = input.kind
+    settings.inputPath = input.path
     settings.live = input.isLive(options)
     settings.keepsEveryLevel = !settings.live
     self.settings = settings
     json = arguments.has("--json")
-    ui = !arguments.has("--no-ui") && !arguments.has("--json") && isatty(2) == 1
+    ui = !arguments.has("--no-ui") && !arguments.has("--json") && isatty(Output.errorDescriptor) == 1
   }
 
   private static func takeID(_ arguments: Arguments) throws(UsageError) -> String? {
@@ -118,6 +119,7 @@ struct RecordCommand {
         RecorderFailure(code: 74, kind: "thread", message: "can't start a thread: \(error.text)"), json: json,
         output)
     }
+    if input.path != nil { Output.silenceLibraries() }
     do throws(RecorderFailure) {
       let source = try input.open(inputOptions)
       if arm { try recorder.arm(source: source) } else { try recorder.start(source: source) }
@@ -198,7 +200,7 @@ struct RecordCommand {
     output.line(
       "sealed \(take.path.display): \(clockText(take.durationMs)) (\(take.durationMs) ms), \(pauses), "
         + "\(take.sizeBytes) bytes, sha256 \(take.sha256)")
-    if take.tooShort { output.line("too short: \((take.missingMs + 999) / 1000) more seconds were needed") }
+    if take.tooShort { output.line(tooShortText(take)) }
   }
 }
 
@@ -247,6 +249,7 @@ final class Control: Sendable {
     case .toggle: toggle()
     case .mark: mark()
     case .stop: stop(.user)
+    case .almostDiscard: Output.note("\nx once more within 2 s moves the take to the trash")
     case .discard: _ = recorder.discard()
     }
   }
@@ -271,7 +274,7 @@ struct LiveLine {
       guard MonotonicTime.now >= nextDue else { return }
       nextDue = .now.advanced(by: 100_000_000)
       let time = clockText(milliseconds(frames: level.endFrame))
-      let width = terminalWidth(2)
+      let width = terminalWidth(Output.errorDescriptor)
       let text = "\(state)  \(time)  \(fixed(level.rmsDb, 0)) dB  "
       let room = max(0, min(LiveBars.count, width - text.count - 1))
       draw(text + blocks(Array(bars.suffix(room))))
@@ -279,7 +282,7 @@ struct LiveLine {
     }
   }
   private mutating func draw(_ text: String) {
-    let plain = String(text.prefix(max(1, terminalWidth(2) - 1)))
+    let plain = String(text.prefix(max(1, terminalWidth(Output.errorDescriptor) - 1)))
     Output.raw(environment("TERM")?.text == "dumb" ? "" : "\r\u{1B}[K" + plain)
     shown = true
   }

@@ -19,6 +19,7 @@ public struct Errno: Error, Equatable, Sendable {
     }
   }
   public static let notFound = ENOENT
+  public static let notAFolder = ENOTDIR
   public static let noMemory = ENOMEM
 
   public var isPermission: Bool { code == EACCES || code == EPERM }

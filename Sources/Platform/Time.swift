@@ -24,7 +24,10 @@ public enum Stamp {
   public static var bootNanoseconds: Int64 { read(CLOCK_BOOTTIME) }
 
   /// The calendar's parts of a stamp in UTC: year, month, day, hour, minute, second, milliseconds.
-  private static func parts(_ milliseconds: Int64) -> [Int32] {
+  ///
+  /// What lies outside the years 0 to 9999, which RFC 3339 can't write, is shown as the nearest stamp inside them.
+  private static func parts(_ stamp: Int64) -> [Int32] {
+    let milliseconds = min(max(stamp, -62_167_219_200_000), 253_402_300_799_999)
     let rest = ((milliseconds % 1000) + 1000) % 1000
     var seconds = time_t((milliseconds - rest) / 1000)
     var t = unsafe tm()

@@ -58,6 +58,16 @@ public enum LedgerEvent: Sendable, Equatable {
   case levels(LevelSummary)
   /// A kind this version doesn't know: kept as it is.
   case unknown(kind: UInt8, payload: [UInt8])
+
+  /// When it happened, where the record tells.
+  public var time: EventTime? {
+    switch self {
+    case .start(let time), .pause(let time), .resume(let time), .interruption(_, let time),
+      .continued(let time, _, _), .stop(_, let time, _):
+      time
+    case .begin, .gap, .mark, .levels, .unknown: nil
+    }
+  }
 }
 
 /// One entry of the ledger: where in the capture and in the take, and what happened there.
@@ -160,12 +170,16 @@ public enum Ledger {
     summary.notFinite = payload.get(36)
     summary.over = payload.get(44)
     summary.clippedRuns = payload.get(52)
-    guard summary.frames >= 0, summary.sum.isFinite, summary.sumOfSquares.isFinite, summary.sumOfSquares >= 0,
-      summary.peak.isFinite, summary.peak >= 0, summary.pendingEnergy.isFinite, summary.pendingEnergy >= 0
+    // Samples are clipped at ±1.0; what no sum of them can be isn't believed.
+    let most = Double(max(0, summary.frames)) * 1.001 + 1
+    func bounds(_ value: Double, _ range: ClosedRange<Double>) -> Bool { range.contains(value) }  // not NaN
+    guard summary.frames >= 0, bounds(summary.sum, -most...most), bounds(summary.sumOfSquares, 0...most),
+      bounds(Double(summary.peak), 0...1.001), bounds(summary.pendingEnergy, 0...(most + 160)),
+      summary.notFinite >= 0, summary.over >= 0, summary.clippedRuns >= 0
     else { return nil }
     for i in stride(from: summarySize, to: payload.count, by: 4) {
       let bin = Float(bitPattern: payload.get(i))
-      guard bin.isFinite, bin >= 0 else { return nil }
+      guard bounds(Double(bin), 0...most) else { return nil }
       summary.bins.append(bin)
     }
     return summary

@@ -20,13 +20,15 @@ public struct TakeDescription: Sendable, Equatable {
   public var maxMs: Int64
   public var minValidMs: Int64
   public var encoder: String
+  /// Whether the source delivered in real time, and every packet went to the disk at once.
+  public var live: Bool
 
   public static let largestContext = 4_096
 
   public init(
     takeID: String, context: String?, createdMs: Int64, source: String, deviceRate: Int, deviceChannels: Int,
     channel: String, bitrate: Int, complexity: Int, preSkip: Int, serial: UInt32, gaps: GapPolicy = .fill,
-    maxMs: Int64, minValidMs: Int64, encoder: String
+    maxMs: Int64, minValidMs: Int64, encoder: String, live: Bool = false
   ) {
     self.takeID = takeID
     self.context = context
@@ -43,6 +45,7 @@ public struct TakeDescription: Sendable, Equatable {
     self.maxMs = maxMs
     self.minValidMs = minValidMs
     self.encoder = encoder
+    self.live = live
   }
 
   /// The context as JSON: the value itself where it is JSON text, else a string.
@@ -60,6 +63,7 @@ public struct TakeDescription: Sendable, Equatable {
       ("bitrate", .int(Int64(bitrate))), ("complexity", .int(Int64(complexity))),
       ("pre_skip", .int(Int64(preSkip))), ("serial", .int(Int64(serial))), ("gaps", .string(gaps.rawValue)),
       ("max_ms", .int(maxMs)), ("min_valid_ms", .int(minValidMs)), ("encoder", .string(encoder)),
+      ("live", .bool(live)),
     ]
     return .object(fields)
   }
@@ -83,6 +87,7 @@ public struct TakeDescription: Sendable, Equatable {
       deviceChannels: Int(channels), channel: channel, bitrate: Int(bitrate), complexity: Int(complexity),
       preSkip: Int(preSkip), serial: UInt32(serial),
       gaps: json["gaps"]?.string.flatMap(GapPolicy.init(rawValue:)) ?? .fill, maxMs: maxMs,
-      minValidMs: minValidMs, encoder: json["encoder"]?.string ?? "")
+      minValidMs: minValidMs, encoder: json["encoder"]?.string ?? "",
+      live: json["live"]?.bool ?? ["alsa", "stdin"].contains(source))
   }
 }

@@ -14,6 +14,8 @@ public struct DiskError: Error, Equatable, Sendable {
     self.errno = errno
   }
   public var text: String { "\(path.display): \(errno.text) (\(call))" }
+  /// The same failure, told of another path.
+  func at(_ path: Path) -> DiskError { DiskError(call: call, path: path, errno: errno) }
 }
 
 /// What kind of thing a name is.
@@ -29,6 +31,8 @@ public struct FileIdentity: Sendable, Equatable {
   public var size: Int64
   /// Of its content, nanoseconds since 1970.
   public var modified: Int64
+
+  public func isSameFile(as other: FileIdentity) -> Bool { inode == other.inode && device == other.device }
 }
 
 /// Every system call of ours that touches a take's files. Thin: retries EINTR, finishes short writes, names the fault.
@@ -51,7 +55,28 @@ public enum Disk {
   }
   /// Creates a file that mustn't exist, 0600.
   public static func create(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) -> Descriptor {
-    try open(name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+    let file = try open(name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+    fchmod(file.raw, 0o600)  // a umask may have taken our own rights away
+    return file
+  }
+  /// Opens a file to read and write, and creates it where it is missing, 0600.
+  public static func openOrCreate(_ name: Path, in folder: borrowing Descriptor) throws(DiskError)
+    -> Descriptor
+  {
+    let file = try open(name, in: folder, flags: O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
+    return try regular(file, name)
+  }
+  /// Opens an existing regular file to read and write; links aren't followed, devices and FIFOs not waited for.
+  public static func openToWrite(_ name: Path, in folder: borrowing Descriptor) throws(DiskError)
+    -> Descriptor
+  {
+    try regular(try open(name, in: folder, flags: O_RDWR | O_NOFOLLOW | O_NONBLOCK), name)
+  }
+  private static func regular(_ file: consuming Descriptor, _ name: Path) throws(DiskError) -> Descriptor {
+    guard identity(file)?.kind == .file else {
+      throw DiskError(call: "openat", path: name, errno: Errno(EINVAL))
+    }
+    return file
   }
   /// Opens an existing regular file for reading; symbolic links aren't followed, devices and FIFOs not waited for.
   public static func openToRead(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) -> Descriptor
@@ -72,17 +97,23 @@ public enum Disk {
     guard unsafe name.withCString({ unsafe mkdirat(parent, $0, 0o700) }) == 0 else {
       throw DiskError(call: "mkdirat", path: name, errno: .current)
     }
+    _ = unsafe name.withCString { unsafe fchmodat(parent, $0, 0o700, 0) }  // whatever the umask says
   }
   /// Makes a folder and those above it that are missing, 0700.
   public static func makeFolders(_ path: Path) throws(DiskError) {
-    if unsafe path.withCString({ unsafe mkdir($0, 0o700) }) == 0 { return }
+    if unsafe path.withCString({ unsafe mkdir($0, 0o700) }) == 0 {
+      _ = unsafe path.withCString { unsafe chmod($0, 0o700) }
+      return
+    }
     let failure = Errno.current
     if failure.code == EEXIST { return }
     guard failure.code == ENOENT, path.parent != path else {
       throw DiskError(call: "mkdir", path: path, errno: failure)
     }
     try makeFolders(path.parent)
-    if unsafe path.withCString({ unsafe mkdir($0, 0o700) }) != 0, Errno.current.code != EEXIST {
+    if unsafe path.withCString({ unsafe mkdir($0, 0o700) }) == 0 {
+      _ = unsafe path.withCString { unsafe chmod($0, 0o700) }
+    } else if Errno.current.code != EEXIST {
       throw DiskError(call: "mkdir", path: path, errno: .current)
     }
   }
@@ -127,6 +158,20 @@ public enum Disk {
       bytes += more
     }
     return bytes
+  }
+
+  /// Copies the first `size` bytes of a file to the start of another.
+  public static func copy(
+    _ source: borrowing Descriptor, from start: Int64 = 0, size: Int64, to target: borrowing Descriptor,
+    path: Path
+  ) throws(DiskError) {
+    var at: Int64 = 0
+    while at < size {
+      let bytes = try read(source, at: start + at, count: Int(min(1 << 18, size - at)), path: path)
+      guard !bytes.isEmpty else { throw DiskError(call: "pread", path: path, errno: Errno(EIO)) }
+      try write(bytes.span, to: target, at: at, path: path)
+      at += Int64(bytes.count)
+    }
   }
 
   public static func syncData(_ file: borrowing Descriptor, path: Path) throws(DiskError) {
@@ -174,6 +219,25 @@ public enum Disk {
     guard plain == 0 else { throw DiskError(call: "renameat", path: target, errno: .current) }
   }
 
+  /// Exchanges two names of a folder in one step. Where the file system has no such call, in three.
+  public static func exchange(
+    _ a: Path, _ b: Path, in folder: borrowing Descriptor
+  ) throws(DiskError) {
+    let raw = folder.raw
+    let code = unsafe a.withCString { x in
+      unsafe b.withCString { y in unsafe holdfast_renameat2(raw, x, raw, y, HOLDFAST_RENAME_EXCHANGE) }
+    }
+    if code == 0 { return }
+    let failure = Errno.current
+    guard failure.code == EINVAL || failure.code == ENOSYS else {
+      throw DiskError(call: "renameat2", path: b, errno: failure)
+    }
+    let between = a.addingSuffix("-" + randomHex(bytes: 4))
+    try rename(b, in: folder, to: between, in: folder)
+    try rename(a, in: folder, to: b, in: folder)
+    try rename(between, in: folder, to: a, in: folder)
+  }
+
   public static func remove(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) {
     let parent = folder.raw
     guard unsafe name.withCString({ unsafe unlinkat(parent, $0, 0) }) == 0 || Errno.current.code == ENOENT
@@ -186,6 +250,24 @@ public enum Disk {
     guard unsafe name.withCString({ unsafe unlinkat(parent, $0, AT_REMOVEDIR) }) == 0 else {
       throw DiskError(call: "unlinkat", path: name, errno: .current)
     }
+  }
+
+  /// Where an open folder is now; nil where that can't be told, as for one that was deleted.
+  public static func path(of folder: borrowing Descriptor) -> Path? {
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    let link = "/proc/self/fd/\(folder.raw)"
+    let n = unsafe bytes.withUnsafeMutableBytes { raw in
+      unsafe raw.withMemoryRebound(to: CChar.self) { text in
+        guard let base = text.baseAddress else { return -1 }
+        return unsafe readlink(link, base, text.count)
+      }
+    }
+    guard n > 0, n < bytes.count, bytes[0] == UInt8(ascii: "/") else { return nil }
+    let path = Path(bytes: Array(bytes[..<n]))
+    guard let there = try? openFolder(path), let a = identity(there), let b = identity(folder),
+      a.isSameFile(as: b)
+    else { return nil }
+    return path
   }
 
   /// What stands under a name, links not followed; nil where nothing does.

@@ -34,39 +34,60 @@ public struct SealedFile: Sendable, Equatable {
   public var path: Path { folder.appending(name.audio) }
 }
 
-extension PartialTake {
+extension PartialFolder {
+  /// What a `DiskError` names where another program changed a file of ours.
+  public static let compare = "compare"
+
   /// Seals a take whose last page is written: manifest, syncs, renames. One path for every ending.
   ///
-  /// - Parameter manifest: the finished manifest's bytes.
-  public func seal(manifest: [UInt8]) throws(SealError) -> SealedFile {
-    let partial = partialPath
-    func step(
-      _ step: SealStep, committed: TakeName? = nil, _ body: () throws(DiskError) -> Void
-    ) throws(SealError) {
-      do throws(DiskError) { try withReserve(body) } catch {
-        throw SealError(
-          step: step, cause: error, kept: committed.map { folder.appending($0.audio) } ?? partial,
-          committed: committed != nil)
-      }
-    }
+  /// - Parameters:
+  ///   - manifest: the finished manifest's bytes.
+  ///   - audio: the open file that holds the take, `size` bytes of it, beginning with `head`.
+  ///   - sync: brings audio, tails and ledger onto the disk.
+  public func seal(
+    manifest: [UInt8], audio: borrowing Descriptor, size: Int64, head: [UInt8],
+    sync: () throws(DiskError) -> Void
+  ) throws(SealError) -> SealedFile {
     try step(.manifest) { () throws(DiskError) in try writeManifest(manifest) }
     try step(.sync) { () throws(DiskError) in
+      try ownAudio(audio, size: size, head: head)
       try sync()
-      try Disk.syncFolder(inside, path: partial)
+      try Disk.syncFolder(inside, path: partialPath)
     }
+    return try commit()
+  }
+
+  /// Seals on from a synced manifest.
+  public func commit() throws(SealError) -> SealedFile {
+    try step(.makeRoom) { () throws(DiskError) in try makeRoom() }
     var target = name
-    try step(.makeRoom) { () throws(DiskError) in target = try makeRoom() }
-    try step(.commit) { () throws(DiskError) in target = try commit(target) }
-    let sealed = target
-    try step(.moveManifest, committed: sealed) { () throws(DiskError) in try moveManifest(sealed) }
+    try step(.commit) { () throws(DiskError) in target = try commitAudio() }
+    return try finish(target)
+  }
+
+  /// Seals on from the commit: the audio has its name.
+  public func finish(_ sealed: TakeName) throws(SealError) -> SealedFile {
+    if Disk.identity(TakeName.Inside.manifest, in: inside) != nil {
+      try step(.moveManifest, committed: sealed) { () throws(DiskError) in try moveManifest(sealed) }
+    }
     try step(.syncFolder, committed: sealed) { () throws(DiskError) in
       try Disk.syncFolder(parent, path: folder)
     }
-    var file = SealedFile(folder: folder, name: sealed)
+    var file = SealedFile(folder: folderNow, name: sealed)
     do throws(DiskError) { try removePartial() } catch {
       file.warning = "the take is safe, but its working folder couldn't be removed: \(error.text)"
     }
     return file
+  }
+
+  private func step(
+    _ step: SealStep, committed: TakeName? = nil, _ body: () throws(DiskError) -> Void
+  ) throws(SealError) {
+    do throws(DiskError) { try withReserve(body) } catch {
+      throw SealError(
+        step: step, cause: error, kept: committed.map { folderNow.appending($0.audio) } ?? partialPath,
+        committed: committed != nil)
+    }
   }
 
   private func writeManifest(_ bytes: [UInt8]) throws(DiskError) {
@@ -77,25 +98,41 @@ extension PartialTake {
     try Disk.syncData(file, path: path)
   }
 
-  /// Moves out of the way what the new take replaces, and a manifest that has no take.
-  private func makeRoom() throws(DiskError) -> TakeName {
-    let target = name
-    let existing = Disk.identity(target.audio, in: parent)
-    if let existing {
-      guard existing == replaces else {
-        return target  // not what we were told to replace: `commit` finds another name
-      }
-      let trash = Trash(folder: folder)
-      try trash.take([target.audio, target.manifest], from: parent)
-    } else if Disk.identity(target.manifest, in: parent) != nil {
-      try Trash(folder: folder).take([target.manifest], from: parent)
+  /// Makes sure that `audio.opus` is the file that was written, and as long. One that was removed or replaced comes
+  /// back as a copy of what is still open; one that was cut or overwritten at its head isn't sealed.
+  private func ownAudio(
+    _ audio: borrowing Descriptor, size: Int64, head: [UInt8]
+  ) throws(DiskError) {
+    let path = partialPath.appending(TakeName.Inside.audio)
+    guard let ours = Disk.identity(audio), ours.size == size,
+      try Disk.read(audio, at: 0, count: head.count, path: path) == head
+    else { throw DiskError(call: Self.compare, path: path, errno: Errno(ESTALE)) }
+    let there = Disk.identity(TakeName.Inside.audio, in: inside)
+    if there?.isSameFile(as: ours) == true { return }
+    try Disk.remove(TakeName.Inside.copy, in: inside)
+    let copy = try Disk.create(TakeName.Inside.copy, in: inside)
+    try Disk.copy(audio, size: size, to: copy, path: path)
+    try Disk.syncData(copy, path: path)
+    if there != nil {  // somebody's: it stays in the partial folder, which then stays too
+      try Disk.rename(
+        TakeName.Inside.audio, in: inside, to: Path("audio.other-" + Disk.randomHex(bytes: 4)), in: inside)
     }
-    return target
+    try Disk.rename(TakeName.Inside.copy, in: inside, to: TakeName.Inside.audio, in: inside)
+  }
+
+  /// Moves out of the way what the new take replaces, and a manifest that has no take.
+  private func makeRoom() throws(DiskError) {
+    if let existing = Disk.identity(name.audio, in: parent) {
+      guard existing == replaces else { return }  // not what we were told to replace: another name is found
+      try Trash(folder: folder).take([name.audio, name.manifest], from: parent)
+    } else if Disk.identity(name.manifest, in: parent) != nil {
+      try Trash(folder: folder).take([name.manifest], from: parent)
+    }
   }
 
   /// The commit point. Under the wanted name, or the next free one where another file has appeared meanwhile.
-  private func commit(_ wanted: TakeName) throws(DiskError) -> TakeName {
-    var target = wanted
+  private func commitAudio() throws(DiskError) -> TakeName {
+    var target = name
     var number = 1
     while true {
       do throws(DiskError) {
@@ -107,7 +144,7 @@ extension PartialTake {
       } catch {
         guard error.errno.code == EEXIST, number < 10_000 else { throw error }
         number += 1
-        target = wanted.alternative(number)
+        target = name.alternative(number)
       }
     }
   }
@@ -122,18 +159,14 @@ extension PartialTake {
     }
   }
 
-  /// Removes our own files, and then the folder: should anything else lie in it, it stays.
+  /// Removes our own files, and then the folder: should anything else lie in it, it stays. What recovery cut off goes
+  /// to the trash.
   private func removePartial() throws(DiskError) {
+    let cut = TakeName.Inside.cut.filter { Disk.identity($0, in: inside) != nil }
+    if !cut.isEmpty { try Trash(folder: folder).take(cut, from: inside, trashIn: parent) }
     for file in TakeName.Inside.all where file != TakeName.Inside.audio {
       try Disk.remove(file, in: inside)
     }
     try Disk.removeFolder(name.partial, in: parent)
-  }
-
-  /// Moves the partial take to the trash.
-  ///
-  /// - Returns: where it is now.
-  public func discard() throws(DiskError) -> Path {
-    try Trash(folder: folder).take([name.partial], from: parent)
   }
 }

@@ -7,8 +7,29 @@ public struct TakeName: Sendable, Equatable {
   /// - Parameter audio: a bare file name ending in `.opus`.
   public init(audio: Path) { self.audio = audio }
 
+  /// - Parameter name: `NAME.opus` or `NAME.opus.partial`; nil for anything else.
+  public init?(naming name: Path) {
+    let audio = name.hasSuffix(".opus.partial") ? name.droppingSuffix(".partial") : name
+    guard audio.hasSuffix(".opus") else { return nil }
+    self.audio = audio
+  }
+
   public var stem: Path { audio.droppingSuffix(".opus") }
   public var partial: Path { audio.addingSuffix(".partial") }
+  /// `NAME.opus.unreadable`, `NAME.opus.unreadable-2` and so on: a partial take that was set aside.
+  public func unreadable(_ number: Int) -> Path {
+    audio.addingSuffix(".unreadable" + (number > 1 ? "-\(number)" : ""))
+  }
+  /// - Parameter unreadable: the name of a folder; nil where it isn't that of a take set aside.
+  public init?(unreadable name: Path) {
+    let mark = Array(".opus.unreadable".utf8)
+    let bytes = name.bytes
+    guard bytes.count > mark.count,
+      let at = (1...(bytes.count - mark.count)).last(where: { bytes[$0...].starts(with: mark) }),
+      bytes[(at + mark.count)...].allSatisfy({ $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) })
+    else { return nil }
+    audio = Path(bytes: Array(bytes[..<at]) + Array(".opus".utf8))
+  }
   public var manifest: Path { stem.addingSuffix(".take.json") }
   /// `NAME-2.opus` and so on, cut so that it stays a legal name.
   public func alternative(_ number: Int) -> TakeName {
@@ -28,7 +49,18 @@ public struct TakeName: Sendable, Equatable {
     public static let lock = Path("lock")
     public static let reserve = Path("reserve")
     public static let manifest = Path("manifest")
-    static let all = [audio, ledger, tails[0], tails[1], reserve, manifest, lock]
+    /// A new `audio.opus` before it takes the old one's place.
+    static let copy = Path("audio.copy")
+    /// Why a take that was set aside can't be read.
+    public static let reason = Path("reason")
+    /// What recovery cut off: the audio's end or all of it, ledger and tails where they were torn.
+    public static let cutAudio = Path("audio.cut")
+    /// A repaired `audio.opus` before the exchange, the damaged one after it.
+    static let newAudio = Path("audio.new")
+    public static let cutLedger = Path("ledger.cut")
+    public static let cutTails = [Path("tail.0.cut"), Path("tail.1.cut")]
+    static let cut = [cutAudio, newAudio, cutLedger] + cutTails
+    static let all = [audio, copy, ledger, tails[0], tails[1], reserve, manifest, reason, lock]
   }
 }
 
@@ -42,5 +74,6 @@ public enum OutputError: Error, Equatable, Sendable {
   case recording  // a live partial take
   case unfinished  // a dead one
   case tooLittleSpace(free: Int64, needed: Int64)
+  case trash(DiskError)  // what would be replaced can't be kept
   case disk(DiskError)
 }

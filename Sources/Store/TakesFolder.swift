@@ -6,6 +6,8 @@ public struct TakeEntry: Sendable, Equatable {
   public enum Kind: Sendable, Equatable {
     case sealed
     case partial(recording: Bool)
+    /// A partial take that recovery couldn't read, and the name it has now.
+    case unreadable(Path)
   }
   public var folder: Path
   public var name: TakeName
@@ -80,6 +82,14 @@ public enum TakesFolder {
     return Int64(unsafe timegm(&parts)) * 1000 + Int64(rest)
   }
 
+  /// The partial takes of a folder, also those of which only the folder is left to be removed, by name.
+  public static func partials(_ folder: Path) throws(DiskError) -> [TakeName] {
+    let parent = try Disk.openFolder(folder)
+    return try Disk.names(parent, path: folder).filter {
+      $0.hasSuffix(".opus.partial") && Disk.identity($0, in: parent)?.kind == .folder
+    }.map { TakeName(audio: $0.droppingSuffix(".partial")) }
+  }
+
   /// Takes and partial takes of a folder, by name.
   public static func list(_ folder: Path) throws(DiskError) -> [TakeEntry] {
     let parent = try Disk.openFolder(folder)
@@ -92,10 +102,18 @@ public enum TakesFolder {
         if let inside = try? Disk.openFolder(name, in: parent) {
           audio = Disk.identity(TakeName.Inside.audio, in: inside)?.size
         }
+        // Sealed, but for the removal of what is left: the take is listed under its name.
+        if audio == nil, Disk.identity(take.audio, in: parent)?.kind == .file,
+          !PartialFolder.isRecording(take, in: parent)
+        {
+          continue
+        }
         entries.append(
           TakeEntry(
-            folder: folder, name: take, kind: .partial(recording: PartialTake.isRecording(take, in: parent)),
+            folder: folder, name: take, kind: .partial(recording: PartialFolder.isRecording(take, in: parent)),
             size: audio ?? 0))
+      } else if identity.kind == .folder, let take = TakeName(unreadable: name) {
+        entries.append(TakeEntry(folder: folder, name: take, kind: .unreadable(name), size: 0))
       } else if name.hasSuffix(".opus"), identity.kind == .file {
         entries.append(
           TakeEntry(folder: folder, name: TakeName(audio: name), kind: .sealed, size: identity.size))

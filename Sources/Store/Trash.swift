@@ -10,22 +10,39 @@ public struct Trash: Sendable {
 
   public init(folder: Path) { self.folder = folder }
 
-  /// Moves `names` (those that exist) out of `parent` into a new entry.
+  /// Makes the trash where it isn't there yet.
   ///
-  /// - Returns: the entry.
-  @discardableResult
-  func take(_ names: [Path], from parent: borrowing Descriptor) throws(DiskError) -> Path {
+  /// - Throws: also where something else has its name: better before a take is recorded than when it is sealed.
+  func prepare(in parent: borrowing Descriptor) throws(DiskError) {
     if Disk.identity(Self.name, in: parent) == nil {
       do throws(DiskError) { try Disk.makeFolder(Self.name, in: parent) } catch {
         guard error.errno.code == EEXIST else { throw error }
       }
     }
+    do throws(DiskError) { _ = try Disk.openFolder(Self.name, in: parent) } catch {
+      throw error.at(folder.appending(Self.name))
+    }
+  }
+
+  /// Moves `names` (those that exist) out of `source` into a new entry.
+  ///
+  /// - Parameter parent: the folder of the takes, where that isn't `source`.
+  /// - Returns: the entry.
+  @discardableResult
+  func take(_ names: [Path], from source: borrowing Descriptor) throws(DiskError) -> Path {
+    try take(names, from: source, trashIn: source)
+  }
+  @discardableResult
+  func take(
+    _ names: [Path], from source: borrowing Descriptor, trashIn parent: borrowing Descriptor
+  ) throws(DiskError) -> Path {
+    try prepare(in: parent)
     let trash = try Disk.openFolder(Self.name, in: parent)
     let entry = Path(Stamp.compact(Stamp.wallMilliseconds) + "-" + Disk.randomHex(bytes: 3))
     try Disk.makeFolder(entry, in: trash)
     let inside = try Disk.openFolder(entry, in: trash)
-    for name in names where Disk.identity(name, in: parent) != nil {
-      try Disk.rename(name, in: parent, to: name, in: inside)
+    for name in names where Disk.identity(name, in: source) != nil {
+      try Disk.rename(name, in: source, to: name, in: inside)
     }
     try Disk.syncFolder(inside, path: entry)
     return folder.appending(Self.name).appending(entry)

@@ -89,11 +89,20 @@ public enum Inspector {
     let name = path.parent.appending(TakeName(audio: path.name).manifest)
     let bytes: [UInt8]
     do throws(DiskError) { bytes = try readFile(name, limit: Manifest.largest + 1) } catch {
-      if error.errno.code != Errno.notFound {
+      guard error.errno.code == Errno.notFound else {
         report.problems.append(
           InspectProblem(kind: "manifest", message: "its manifest can't be read: \(error.text)"))
+        return
       }
-      return
+      guard
+        let waiting = PartialContents.waitingManifest(
+          folder: path.parent, name: TakeName(audio: path.name), limit: Manifest.largest + 1)
+      else { return }
+      bytes = waiting
+      report.problems.append(
+        InspectProblem(
+          kind: "half_sealed",
+          message: "its sealing was interrupted behind the commit: `holdfast recover \(path.display)` finishes it"))
     }
     let manifest: Manifest
     do throws(ManifestError) { manifest = try Manifest(bytes) } catch {
@@ -142,35 +151,43 @@ public enum Inspector {
       throw Failures.disk(error, at: shown, doing: "can't read the partial take")
     }
     let file = try partialAudio(folder: folder, name: name, shown: shown)
+    let ledger = contents.ledger.records
     var report = self.report(
       AudioMeasure(rate: takeRate, channels: 1, fullScale: 1).finish(), shown: shown, rate: takeRate,
       channels: 1)
     do throws(OpusFileError) {
-      if let whole = try PartialAudio(audio: file.oggBytes, contents: contents) {
-        report = try measureOpus(read: whole.bytes(over: file.oggBytes), shown: shown)
-        report.sha256 = try digest(whole.bytes(over: file.oggBytes))
+      let whole = try PartialAudio(
+        audio: file?.oggBytes, size: file?.size ?? 0, ledger: ledger, tails: contents.tails)
+      if let whole, whole.packets > 0 {
+        let file = file?.oggBytes
+        report = try measureOpus(read: whole.bytes(over: file), shown: shown)
+        report.sha256 = try digest(whole.bytes(over: file))
+        if !contents.recording { report.problems += PartialProblems.list(whole, contents) }
         report.story = TakeStory(contents.ledger.records, clampedTo: report.frames)
       } else {
         report.problems.append(
-          InspectProblem(kind: "no_audio", message: "no whole packet of audio has reached the disk"))
+          InspectProblem(
+            kind: "no_audio", costsAudio: file == nil,
+            message: file == nil
+              ? "its audio is missing" : "no whole packet of audio has reached the disk"))
+        if let whole { report.problems += PartialProblems.list(whole, contents) }
         report.story = TakeStory(contents.ledger.records, clampedTo: 0)
       }
     } catch { throw failure(error, shown: shown) }
     report.contentType = SealedTake.contentType
     report.outcome = .unfinished
     report.recording = contents.recording
-    report.sizeBytes = file.size
-    if contents.ledger.records.isEmpty || report.story?.description == nil {
-      report.problems.append(
-        InspectProblem(kind: "ledger", message: "its ledger can't be read: pauses and marks are not known"))
-    }
+    report.sizeBytes = file?.size ?? 0
     return report
   }
 
   /// The partial take's `audio.opus`, never through a link.
-  static func partialAudio(folder: Path, name: TakeName, shown: Path) throws(RecorderFailure) -> ByteFile {
+  ///
+  /// - Returns: nil where there is none.
+  static func partialAudio(folder: Path, name: TakeName, shown: Path) throws(RecorderFailure) -> ByteFile? {
     let audio: Descriptor
     do throws(DiskError) { audio = try PartialContents.openAudio(folder: folder, name: name) } catch {
+      if error.errno.code == Errno.notFound { return nil }
       throw RecorderFailure(
         code: 65, kind: "no_audio", path: shown,
         message: "\(shown.display): its audio can't be opened: \(error.errno.text)")
@@ -241,7 +258,7 @@ public enum Inspector {
   private static func digest(_ file: ByteFile, shown: Path) throws(RecorderFailure) -> String {
     do throws(OpusFileError) { return try digest(file.oggBytes) } catch { throw failure(error, shown: shown) }
   }
-  private static func digest(_ read: OggReadBytes) throws(OpusFileError) -> String {
+  static func digest(_ read: OggReadBytes) throws(OpusFileError) -> String {
     guard let digest = Digest() else { throw .io(Errno.noMemory) }
     var chunk = [UInt8](repeating: 0, count: 1 << 18)
     var at: Int64 = 0

@@ -39,6 +39,11 @@ public enum TakeList {
   public static func list(_ folder: Path) throws(RecorderFailure) -> [ListedTake] {
     let entries: [TakeEntry]
     do throws(DiskError) { entries = try TakesFolder.list(folder) } catch {
+      if error.errno.code == Errno.notAFolder {
+        throw RecorderFailure(
+          code: 66, kind: "no_input", path: folder,
+          message: "\(folder.display) is no folder; `holdfast inspect \(folder.display)` says what is in a file")
+      }
       let code: Int32 = error.errno.code == Errno.notFound ? 66 : error.errno.isPermission ? 77 : 74
       throw RecorderFailure(
         code: code, kind: code == 66 ? "no_input" : code == 77 ? "permission" : "io", path: folder,
@@ -62,7 +67,11 @@ public enum TakeList {
     switch entry.kind {
     case .sealed:
       let manifest = entry.folder.appending(entry.name.manifest)
-      if let bytes = try? readFile(manifest, limit: Manifest.largest + 1), let known = try? Manifest(bytes) {
+      let bytes =
+        (try? readFile(manifest, limit: Manifest.largest + 1))
+        ?? PartialContents.waitingManifest(
+          folder: entry.folder, name: entry.name, limit: Manifest.largest + 1)
+      if let bytes, let known = try? Manifest(bytes) {
         take.kind = known.outcome == .recovered ? .recovered : .complete
         take.effectiveFrames = known.effectiveFrames
         tell(known.story)
@@ -80,12 +89,19 @@ public enum TakeList {
         take.kind = .unreadable
         take.fault = Failures.source(error, path: entry.name.audio).message
       }
+    case .unreadable(let name):
+      take.kind = .unreadable
+      take.path = entry.folder.appending(name)
+      take.fault =
+        PartialContents.reason(folder: entry.folder, unreadable: name) ?? "it was set aside as unreadable"
     case .partial(let recording):
       take.kind = recording ? .recording : .unfinished
       do throws(DiskError) {
         let contents = try PartialContents(folder: entry.folder, name: entry.name)
-        if let file = try? Inspector.partialAudio(folder: entry.folder, name: entry.name, shown: entry.path),
-          let whole = try? PartialAudio(audio: file.oggBytes, contents: contents)
+        let file = try? Inspector.partialAudio(folder: entry.folder, name: entry.name, shown: entry.path)
+        if let whole = try? PartialAudio(
+          audio: file?.oggBytes, size: file?.size ?? 0, ledger: contents.ledger.records,
+          tails: contents.tails)
         {
           take.effectiveFrames = whole.frames
         }

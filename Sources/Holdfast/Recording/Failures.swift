@@ -53,6 +53,11 @@ enum Failures {
         74, "disk_full",
         "\(path.parent.display): \(free / 1024) KiB are free, and 30 s of recording need \((needed + 1023) / 1024) KiB; "
           + "make room or choose another folder with -o")
+    case .trash(let error):
+      return refuse(
+        73, "trash",
+        "what --force replaces goes to the trash, and that can't be used: \(error.path.display): \(error.errno.text)"
+      )
     case .disk(let error): return disk(error, at: path, doing: "can't create")
     }
   }
@@ -91,24 +96,25 @@ enum Failures {
   }
 
   /// A source that failed in the middle: the take holds what came before.
-  static func midway(_ error: SourceError, _ take: SealedTake) -> RecorderFailure {
-    var failure = source(error, path: take.path)
+  static func midway(_ error: SourceError, _ take: SealedTake, input: Path?) -> RecorderFailure {
+    var failure = source(error, path: input ?? take.path)
     let why =
       switch error {
       case .read(let why), .unreadable(let why), .wrongKind(let why): why
       case .device(let fault): fault.text
       default: "the source failed"
       }
-    failure.message = "the input ended early: \(why); \(take.path.display) holds what came before"
+    failure.message =
+      "\(input?.display ?? "the input") ended early: \(why); \(take.path.display) holds what came before"
     return failure
   }
 
   /// A source with holes: the take has silence there.
-  static func damaged(_ damage: String, _ take: SealedTake) -> RecorderFailure {
+  static func damaged(_ damage: String, _ take: SealedTake, input: Path?) -> RecorderFailure {
     RecorderFailure(
-      code: 65, kind: "damaged", path: take.path,
+      code: 65, kind: "damaged", path: input ?? take.path,
       message:
-        "the input is damaged: \(damage); \(take.path.display) holds the rest, with silence in its place")
+        "\(input?.display ?? "the input") is damaged: \(damage); \(take.path.display) holds the rest, with silence in its place")
   }
 
   static func seal(_ error: SealError) -> RecorderFailure {
@@ -116,11 +122,24 @@ enum Failures {
       error.committed
       ? "the take is sealed as \(error.kept.display), but not everything around it is done"
       : "the partial take stays: \(error.kept.display)"
+    guard error.cause.call != PartialFolder.compare else {
+      return RecorderFailure(
+        code: 74, kind: "seal_failed", path: error.kept,
+        message: "another program has changed \(error.cause.path.display): it isn't sealed as a whole take; "
+          + "\(place); `holdfast recover` saves what is in it")
+    }
     return RecorderFailure(
       code: 74, kind: "seal_failed", path: error.kept,
       message:
         "sealing failed at step \(error.step.rawValue): \(error.cause.errno.text) (\(error.cause.call)); \(place)"
     )
+  }
+
+  static func recovering(_ error: DiskError, _ partial: Path) -> RecorderFailure {
+    let code: Int32 = error.errno.isPermission ? 77 : 74
+    return RecorderFailure(
+      code: code, kind: code == 77 ? "permission" : error.errno.isDiskFull ? "disk_full" : "io", path: partial,
+      message: "\(partial.display) can't be recovered now: \(error.text); nothing of it is lost, try again")
   }
 
   /// A take whose folder was deleted, and that couldn't be put elsewhere either.

@@ -57,6 +57,8 @@ public enum InputSpec: Sendable, Equatable {
     case .tone: "tone"
     }
   }
+  /// The file it reads.
+  public var path: Path? { if case .file(let path) = self { path } else { nil } }
   /// Whether it delivers in real time: what isn't stored at once could be lost by a kill.
   public func isLive(_ options: InputOptions) -> Bool {
     switch self {

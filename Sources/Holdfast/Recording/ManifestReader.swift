@@ -1,10 +1,13 @@
 import Platform
 import Session
+import Signal
 import Store
 
 /// Why a manifest can't be used.
 public struct ManifestError: Error, Equatable, Sendable {
   public var message: String
+  /// A later version of the program wrote it.
+  public var isNewer = false
 }
 
 extension Manifest {
@@ -24,7 +27,7 @@ extension Manifest {
     }
     guard let version = json["version"]?.int, version >= 1 else { throw ManifestError(message: "no version") }
     guard version == Self.version else {
-      throw ManifestError(message: "version \(version) is newer than this program knows; update holdfast")
+      throw ManifestError(message: "version \(version) is newer than this program knows; update holdfast", isNewer: true)
     }
     func field<T>(_ key: String, _ value: T?) throws(ManifestError) -> T {
       guard let value else { throw ManifestError(message: "field \(key) is missing or wrong") }
@@ -49,7 +52,7 @@ extension Manifest {
     guard story.description != nil else {
       throw ManifestError(message: "the embedded ledger has no beginning")
     }
-    let floor = json["levels"]?["noise_floor_db"]?.double ?? -160
+    let floor = min(60, max(levelFloor, json["levels"]?["noise_floor_db"]?.double ?? levelFloor))
     self.init(
       outcome: outcome, effectiveFrames: frames, sizeBytes: size, sha256: sha, story: story,
       noiseFloorDb: floor, bars: bars, ledger: ledger)

@@ -79,7 +79,8 @@ extension Recorder {
           deviceChannels: running.format.channels,
           channel: settings.channel.name, bitrate: settings.encoder.bitrate,
           complexity: settings.encoder.complexity, preSkip: preSkip, serial: serial, gaps: settings.gaps,
-          maxMs: settings.maxMs, minValidMs: settings.minValidMs, encoder: OpusEncoder.libraryVersion)))
+          maxMs: settings.maxMs, minValidMs: settings.minValidMs, encoder: OpusEncoder.libraryVersion,
+          live: settings.live)))
     let partial = try makePartial(headers: headers, begin: begin)
     digest.update(headers.span)
     let bytesPerMinute = settings.encoder.bitrate / 8 * 60
@@ -119,7 +120,12 @@ extension Recorder {
     }
   }
   private func place() throws(RecorderFailure) -> (folder: Path, name: TakeName) {
-    if let output = settings.output { return (output.parent, TakeName(audio: output.name)) }
+    if let output = settings.output {
+      guard output.bytes.last != UInt8(ascii: "/") else {
+        throw Failures.output(.wrongKind(.folder), path: output)
+      }
+      return (output.parent, TakeName(audio: output.name))
+    }
     guard let standard = settings.takesFolder else {
       throw RecorderFailure(
         code: 73, kind: "no_folder",
@@ -150,7 +156,7 @@ extension Recorder {
     problems.withLock { $0 = source.problems }
     let taking = running.withLock { $0?.taking }
     if let end, let taking {
-      stop(source.failure == nil ? .sourceEnd : .device)  // no-op where it was stopped before
+      stop(source.failure?.isDevice == true ? .device : .sourceEnd)  // no-op where it was stopped before
       signal.recordStop(endedBy.withLock { $0 })
       taking.storeThread.join()
       taking.sync.stop()
@@ -174,8 +180,13 @@ extension Recorder {
     if let failure = source.failure {
       _ = machine.withLock { $0.refused(permission: false) }
       events.push(.failed(Failures.source(failure, path: Path("the source"))))
-    } else {
+    } else if state == .armed {
       stop(.sourceEnd)
+      events.push(
+        .failed(
+          RecorderFailure(
+            code: 66, kind: "no_take", path: settings.inputPath,
+            message: "the source ended before a take was begun: nothing is recorded")))
     }
     events.push(.state(state, effectiveFrames: 0))
   }
@@ -218,8 +229,8 @@ extension Recorder {
         code: 74, kind: "encoder", path: take.path,
         message: "libopus failed (\(failure.text)); the take is sealed up to there")
     }
-    if let failure = source.failure { return Failures.midway(failure, take) }
-    return source.damage.map { Failures.damaged($0, take) }
+    if let failure = source.failure { return Failures.midway(failure, take, input: settings.inputPath) }
+    return source.damage.map { Failures.damaged($0, take, input: settings.inputPath) }
   }
 
   private func sealed(
@@ -229,7 +240,7 @@ extension Recorder {
     let size: Int64
     let sha256: String
     do throws(DiskError) { (size, sha256) = try store.finish(granule: granule) } catch {
-      throw Failures.lastPage(error, partial: partial.partialPath)
+      throw Failures.lastPage(error, partial: partial.place.partialPath)
     }
     let story = TakeStory(store.records, clampedTo: frames)
     let manifest = Manifest(
@@ -243,7 +254,7 @@ extension Recorder {
         missingMs: manifest.missingMs, context: story.description?.contextJSON, faults: end.faults,
         isElsewhere: file.folderGone, warning: file.warning)
     }
-    guard partial.isInPlace else { return told(try rescue(partial, text)) }
+    guard partial.place.isInPlace else { return told(try rescue(partial, text)) }
     do throws(SealError) { return told(try partial.seal(manifest: text)) } catch {
       throw Failures.seal(error)
     }
@@ -251,17 +262,17 @@ extension Recorder {
 
   /// The folder was deleted under the take: what is still open goes into the default takes folder.
   private func rescue(_ partial: PartialTake, _ manifest: [UInt8]) throws(RecorderFailure) -> SealedFile {
-    guard let folder = settings.takesFolder else { throw Failures.folderGone(partial.partialPath, nil) }
+    guard let folder = settings.takesFolder else { throw Failures.folderGone(partial.place.partialPath, nil) }
     do throws(DiskError) {
       var file = try partial.rescue(into: folder, manifest: manifest)
       file.folderGone = true
       return file
-    } catch { throw Failures.folderGone(partial.partialPath, error) }
+    } catch { throw Failures.folderGone(partial.place.partialPath, error) }
   }
 
   private func discardNow(_ partial: PartialTake, _ end: TakeEnd) {
     do throws(DiskError) {
-      let path = try partial.discard()
+      let path = try partial.place.discard()
       events.push(.state(.discarded, effectiveFrames: end.effectiveFrames))
       events.push(.discarded(path))
     } catch {
@@ -270,9 +281,9 @@ extension Recorder {
       events.push(
         .failed(
           RecorderFailure(
-            code: 74, kind: "discard_failed", path: partial.partialPath,
+            code: 74, kind: "discard_failed", path: partial.place.partialPath,
             message:
-              "can't move the take to the trash: \(error.text); it stays as \(partial.partialPath.display)"
+              "can't move the take to the trash: \(error.text); it stays as \(partial.place.partialPath.display)"
           )))
     }
   }

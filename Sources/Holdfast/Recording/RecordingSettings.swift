@@ -24,6 +24,8 @@ public struct RecordingSettings: Sendable {
   public var channel = ChannelChoice.channel(1)
   public var quality = ResamplerQuality.medium
   public var gaps = GapPolicy.fill
+  /// The file that is recorded, for messages; nil for other sources.
+  public var inputPath: Path?
   /// What the ledger calls the source: file, stdin, tone, alsa.
   public var sourceKind = "file"
   /// True for a source that delivers in real time: every packet is stored at once, and slow readers lose levels.

@@ -93,7 +93,7 @@ final class StoreThread: @unchecked Sendable {
   /// Writes the last page, behind one that was refused, and tells the finished file's size and digest.
   func finish(granule: Int64) throws(DiskError) -> (size: Int64, sha256: String) {
     let page = refused + writer.finish(granule: granule)
-    try partial.withReserve { () throws(DiskError) in try partial.append(page: page.span) }
+    try partial.place.withReserve { () throws(DiskError) in try partial.append(page: page.span) }
     digest.update(page.span)
     return (partial.audioSize, Digest.hex(digest.value()))
   }

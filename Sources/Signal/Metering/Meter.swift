@@ -61,6 +61,22 @@ public struct Meter: Sendable {
   private var windowBins = 0
 
   public init() { bin = Array(repeating: 0, count: Overview.binFrames) }
+  /// Goes on from a level summary of the ledger.
+  ///
+  /// - Parameters:
+  ///   - totals: up to a whole number of 160 frames.
+  ///   - bins: all that were finished up to there, each at the size that it had then.
+  ///   - pendingEnergy: behind the last of them.
+  /// - Returns: nil where the figures can't be of one take.
+  public init?(restoring totals: LevelTotals, bins: [Float], pendingEnergy: Double) {
+    self.init()
+    guard totals.frames >= 0, totals.frames % Int64(Overview.binFrames) == 0,
+      let overview = Overview(restoring: bins, frames: totals.frames, pendingEnergy: pendingEnergy)
+    else { return nil }
+    self.totals = totals
+    self.overview = overview
+    windowBins = Int(totals.frames / Int64(Overview.binFrames)) % (Self.windowFrames / Overview.binFrames)
+  }
 
   /// Measures the next samples, full scale ±1.0.
   ///

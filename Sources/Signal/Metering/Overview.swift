@@ -17,6 +17,22 @@ public struct Overview: Sendable {
     finished.reserveCapacity(512)
   }
 
+  /// Goes on from finished bins, as the ledger has them. What is merged when follows from the count alone.
+  ///
+  /// - Returns: nil where the bins don't belong to so many frames, or have a value that no bin can have.
+  public init?(restoring bins: [Float], frames: Int64, pendingEnergy: Double = 0) {
+    self.init()
+    for bin in bins {
+      guard bin.isFinite, bin >= 0 else { return nil }
+      append(bin)
+    }
+    finished.removeAll(keepingCapacity: true)
+    let rest = frames - Int64(self.bins.count) * framesPerBin
+    guard (0..<framesPerBin).contains(rest) else { return nil }
+    summed = Int(rest / Int64(Self.binFrames))
+    sum = summed > 0 ? pendingEnergy : 0
+  }
+
   /// Frames a bin covers now.
   public var framesPerBin: Int64 { Int64(Self.binFrames) << Int64(scale) }
 
@@ -28,16 +44,6 @@ public struct Overview: Sendable {
     append(Float(sum))
     sum = 0
     summed = 0
-  }
-
-  /// Adds the next finished bin as the ledger has it. What is merged when follows from the count alone.
-  ///
-  /// - Returns: false for a value that no bin can have.
-  public mutating func restore(bin: Float) -> Bool {
-    guard bin.isFinite, bin >= 0 else { return false }
-    append(bin)
-    finished.removeAll(keepingCapacity: true)
-    return true
   }
 
   /// Bins finished since the last call, in order, each at the size that it had: what the ledger keeps.

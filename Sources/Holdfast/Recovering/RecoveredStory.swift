@@ -1,0 +1,103 @@
+import Encoding
+import Platform
+import Session
+import Signal
+import Store
+
+/// The ledger of a recovered take: what there was, what recovery found lost, and an end.
+struct RecoveredStory {
+  /// A power cut loses at most what the last sync hadn't brought to the disk, a kill what hadn't been written.
+  static let powerCutMs: Int64 = 1_000
+  static let killMs: Int64 = 50
+  /// A source that isn't live is read ahead as far as ring and packet queue reach.
+  static let readAheadMs: Int64 = 62_000
+
+  private(set) var records: [LedgerRecord]
+  /// When the last of it was written.
+  private let lastTime: EventTime
+  private let isStopped: Bool
+  private let wasLeft: Bool
+  private let isKnown: Bool
+  private let isLive: Bool
+
+  /// - Parameters:
+  ///   - ledger: its whole records.
+  ///   - known: false where they don't tell what take it is.
+  init(_ ledger: [LedgerRecord], _ plan: PartialAudio, known: Bool, _ audio: OpenAudio?) {
+    let modified = audio?.modifiedMs ?? Stamp.wallMilliseconds
+    let times = ledger.compactMap(\.event.time)
+    isKnown = known
+    isLive = TakeStory(ledger).description?.live ?? true
+    lastTime = EventTime(wallMs: modified, bootNs: times.last?.bootNs ?? 0)
+    isStopped = ledger.contains { if case .stop = $0.event { true } else { false } }
+    var left = false
+    for record in ledger {
+      switch record.event {
+      case .interruption(let reason, _): left = reason == .left
+      case .continued: left = false
+      default: break
+      }
+    }
+    wasLeft = left
+    if known {
+      records = ledger
+    } else {
+      let description = TakeDescription(
+        takeID: "unknown-\(String(plan.serial, radix: 16))", context: nil, createdMs: modified, source: "",
+        deviceRate: takeRate, deviceChannels: 1, channel: "1", bitrate: 0, complexity: 0,
+        preSkip: plan.preSkip, serial: plan.serial, maxMs: 0, minValidMs: 0, encoder: "")
+      records = [
+        LedgerRecord(captureFrame: 0, effectiveFrame: 0, event: .begin(description)),
+        LedgerRecord(captureFrame: 0, effectiveFrame: 0, event: .start(lastTime)),
+      ]
+    }
+    for hole in plan.holes { insert(hole, plan.preSkip) }
+  }
+
+  /// A hole is a gap that silence stands for.
+  private mutating func insert(_ hole: PartialAudio.Hole, _ preSkip: Int) {
+    let at = max(0, hole.firstPacket * Int64(packetFrames) - Int64(preSkip))
+    let index = records.firstIndex { $0.effectiveFrame > at } ?? records.count
+    let gap = Gap(
+      frames: hole.packets * Int64(packetFrames), filled: true, measuredBy: "recovery", uncertaintyFrames: 0)
+    records.insert(
+      LedgerRecord(
+        captureFrame: index > 0 ? records[index - 1].captureFrame : 0, effectiveFrame: at, event: .gap(gap)),
+      at: index)
+  }
+
+  /// All records, with an end where there was none.
+  func closed(_ levels: LevelSummary) -> [LedgerRecord] {
+    var all = records
+    let capture = all.last?.captureFrame ?? 0
+    let effective = max(all.last?.effectiveFrame ?? 0, levels.frames)
+    func add(_ event: LedgerEvent) {
+      all.append(LedgerRecord(captureFrame: capture, effectiveFrame: effective, event: event))
+    }
+    add(.levels(levels))
+    if !isStopped {
+      if !wasLeft { add(.interruption(.killed, lastTime)) }
+      add(.stop(.left, lastTime, submit: false))
+    }
+    return all
+  }
+
+  /// The most that can be lost, in ms.
+  func lostMsMax(_ plan: PartialAudio) -> Int64 {
+    let told = records.last?.effectiveFrame ?? 0
+    let behind = max(0, told - plan.frames) + plan.holeFrames
+    let known = (behind + 47) / 48
+    if plan.isComplete || plan.isEnded || wasLeft { return known }
+    if !isKnown { return known + Self.powerCutMs }
+    if !isLive { return known + Self.readAheadMs }
+    return known + (isOfThisBoot ? Self.killMs : Self.powerCutMs)
+  }
+  /// Whether the machine has run since: wall clock less time since boot is the same now. A clock that was set meanwhile
+  /// looks like a new boot, which promises less.
+  private var isOfThisBoot: Bool {
+    guard let time = records.compactMap(\.event.time).last else { return false }
+    let then = time.wallMs - time.bootNs / 1_000_000
+    let now = Stamp.wallMilliseconds - Stamp.bootNanoseconds / 1_000_000
+    return abs(then.subtractingReportingOverflow(now).partialValue) < 2_000
+  }
+}

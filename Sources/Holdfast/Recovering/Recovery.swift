@@ -1,0 +1,290 @@
+import Capture
+import Encoding
+import Platform
+import Session
+import Signal
+import Store
+
+/// A take that recovery sealed.
+public struct RecoveredTake: Sendable {
+  public var take: SealedTake
+  /// The most that can be lost of what the device had delivered, in ms.
+  public var lostMsMax: Int64
+  public var problems: [InspectProblem]
+
+  public var json: JSON {
+    var fields: [(String, JSON)] = [("event", .string("sealed"))]
+    fields += take.fields + [("lost_ms_max", .int(lostMsMax))]
+    if !problems.isEmpty { fields.append(("problems", .array(problems.map(\.json)))) }
+    if let context = take.context { fields.append(("context", context)) }
+    return .object(fields)
+  }
+}
+
+/// Seals partial takes whose recorder is gone. Needs no recorder running; killed at any step, it can be run again.
+public enum Recovery {
+  public enum Result: Sendable {
+    case recovered(RecoveredTake)
+    /// Another program's file: a repaired copy was made.
+    case repaired(RepairedFile)
+    /// It is whole, or being recorded by someone.
+    case nothingToDo(Path, String)
+    case failed(RecorderFailure)
+  }
+
+  /// Recovers what a path names: a partial take (also by its `NAME.opus`), all those of a folder, or another program's
+  /// damaged Ogg Opus file.
+  ///
+  /// - Throws: where the path itself is nothing to look at.
+  public static func recover(_ path: Path) throws(RecorderFailure) -> [Result] {
+    let bare = path.bytes.count > 1 && path.bytes.last == UInt8(ascii: "/") ? path.droppingSuffix("/") : path
+    if let name = TakeName(naming: bare.name), PartialFolder.exists(name, in: bare.parent) {
+      return [result(folder: bare.parent, name: name)]
+    }
+    if let folder = try? Disk.openFolder(path) {
+      PartialFolder.sweep(folder, path: path)
+      let entries: [TakeName]
+      do throws(DiskError) { entries = try TakesFolder.partials(path) } catch {
+        throw Failures.recovering(error, path)
+      }
+      return entries.map { name in
+        let done = result(folder: path, name: name)
+        if case .failed(let failure) = done, failure.code == 75 {
+          return .nothingToDo(failure.path ?? path, "is being recorded now")
+        }
+        return done
+      }
+    }
+    do throws(RecorderFailure) {
+      let repaired = try ForeignRepair.repair(path)
+      return [repaired.written == nil ? .nothingToDo(path, repaired.message) : .repaired(repaired)]
+    } catch { return [.failed(error)] }
+  }
+  private static func result(folder: Path, name: TakeName) -> Result {
+    do throws(RecorderFailure) { return .recovered(try recover(folder: folder, name: name)) } catch {
+      return .failed(error)
+    }
+  }
+
+  /// - Parameters:
+  ///   - folder: where the partial take lies.
+  ///   - name: the take's.
+  /// - Throws: `busy` (75) where it is being recorded; `no_input` (66) where there is none; `unreadable` (65) where
+  ///   nothing can be heard of it, with where it was put; `newer_version` (65); 74 where the disk fails.
+  public static func recover(folder: Path, name: TakeName) throws(RecorderFailure) -> RecoveredTake {
+    let place: PartialFolder
+    do throws(OutputError) { place = try PartialFolder(opening: name, in: folder) } catch {
+      throw opening(error, folder: folder, name: name)
+    }
+    return try RecoveryWork(place).run()
+  }
+
+  static func opening(_ error: OutputError, folder: Path, name: TakeName) -> RecorderFailure {
+    let path = folder.appending(name.audio)
+    switch error {
+    case .recording:
+      return RecorderFailure(
+        code: 75, kind: "busy", path: path,
+        message: "\(path.display) is being recorded now; stop that recorder first")
+    case .disk(let error) where [Errno.notFound, Errno.notAFolder].contains(error.errno.code):
+      return RecorderFailure(
+        code: 66, kind: "no_input", path: path, message: "\(path.display): no unfinished take of that name")
+    case .disk(let error): return Failures.recovering(error, folder.appending(name.partial))
+    default: return Failures.output(error, path: path)
+    }
+  }
+}
+
+/// One recovery: reads what is there, lets the table decide, acts.
+private struct RecoveryWork {
+  private let place: PartialFolder
+  private let contents: PartialContents
+  private let audio: OpenAudio?
+  private let file: ByteFile?
+  private let plan: PartialAudio?
+  private let size: Int64
+  private var shown: Path { place.partialPath }
+
+  init(_ place: PartialFolder) throws(RecorderFailure) {
+    self.place = place
+    contents = place.contents
+    do throws(DiskError) { audio = try place.openAudio() } catch {
+      throw Failures.recovering(error, place.partialPath)
+    }
+    size = audio?.size ?? 0
+    do throws(SourceError) { file = try audio.map { a throws(SourceError) in try ByteFile.open(descriptor: a.raw) } }
+    catch { throw Failures.source(error, path: place.partialPath) }
+    do throws(OpusFileError) {
+      plan = try PartialAudio(
+        audio: file?.oggBytes, size: size, ledger: contents.ledger.records, tails: contents.tails)
+    } catch { throw Inspector.failure(error, shown: place.partialPath) }
+  }
+
+  private func disk<T>(_ body: () throws(DiskError) -> T) throws(RecorderFailure) -> T {
+    do throws(DiskError) { return try body() } catch { throw Failures.recovering(error, shown) }
+  }
+  private func sealing(_ body: () throws(SealError) -> SealedFile) throws(RecorderFailure) -> SealedFile {
+    do throws(SealError) { return try body() } catch { throw Failures.seal(error) }
+  }
+  private func opus<T>(_ body: () throws(OpusFileError) -> T) throws(RecorderFailure) -> T {
+    do throws(OpusFileError) { return try body() } catch { throw Inspector.failure(error, shown: shown) }
+  }
+
+  // MARK: what is there
+
+  /// A manifest that an interrupted seal left, and the sealed take that it tells, if that is beside it already.
+  private struct Seal {
+    var state = RecoveryFacts.Manifest.missing
+    var manifest: Manifest?
+    var sealed: TakeName?
+  }
+  private func interruptedSeal() throws(RecorderFailure) -> Seal {
+    guard let bytes = place.manifest(limit: Manifest.largest + 1) else { return Seal() }
+    let manifest: Manifest
+    do throws(ManifestError) { manifest = try Manifest(bytes) } catch {
+      return Seal(state: error.isNewer ? .newer : .unusable)
+    }
+    if let file {
+      guard size == manifest.sizeBytes else { return Seal(state: .unusable) }
+      let digest = try opus { () throws(OpusFileError) in try Inspector.digest(file.oggBytes) }
+      return digest == manifest.sha256 ? Seal(state: .fits, manifest: manifest) : Seal(state: .unusable)
+    }
+    for name in place.takes(ofSize: manifest.sizeBytes) {
+      guard let file = try? ByteFile.open(place.path(of: name)),
+        (try? Inspector.digest(file.oggBytes)) == manifest.sha256
+      else { continue }
+      return Seal(state: .fitsSealed, manifest: manifest, sealed: name)
+    }
+    return Seal(state: .unusable)
+  }
+  /// The manifest of the take beside this folder, where it is of this folder's ledger: only the clean-up is left.
+  private func cleanUpOnly() -> Manifest? {
+    guard audio == nil, let id = TakeStory(contents.ledger.records).description?.takeID,
+      let bytes = place.sealedManifest(limit: Manifest.largest + 1), let manifest = try? Manifest(bytes),
+      manifest.story.description?.takeID == id
+    else { return nil }
+    return manifest
+  }
+
+  private func facts(_ seal: Seal, isSealed: Bool) -> RecoveryFacts {
+    let ledger: RecoveryFacts.Ledger =
+      switch contents.ledger.fault {
+      case .empty: contents.missing.contains(TakeName.Inside.ledger) ? .missing : .empty
+      case .newerVersion: .newer
+      case .notALedger: .unusable
+      case .torn: TakeStory(contents.ledger.records).description == nil ? .unusable : .torn
+      case nil: TakeStory(contents.ledger.records).description == nil ? .unusable : .whole
+      }
+    var state = RecoveryFacts.Audio.headless
+    if audio == nil {
+      state = .missing
+    } else if let plan {
+      if plan.pages > 0 {
+        state = plan.isEnded ? .ended : plan.isDamaged ? .holed : .pages
+        if plan.isEnded, plan.isDamaged { state = .holed }
+      } else if !plan.headIsRebuilt {
+        state = .headOnly
+      }
+    }
+    return RecoveryFacts(
+      recording: false, ledger: ledger, audio: state, hasTail: plan.map { $0.pages == 0 && $0.packets > 0 } ?? false,
+      manifest: seal.state, isSealed: isSealed)
+  }
+
+  // MARK: what becomes of it
+
+  func run() throws(RecorderFailure) -> RecoveredTake {
+    let seal = try interruptedSeal()
+    let cleanUp = seal.manifest == nil ? cleanUpOnly() : nil
+    switch facts(seal, isSealed: cleanUp != nil).decision {
+    case .refuse: throw Recovery.opening(.recording, folder: place.folder, name: place.name)
+    case .leave:
+      throw RecorderFailure(
+        code: 65, kind: "newer_version", path: shown,
+        message: "\(shown.display) was made by a newer holdfast: update this one; nothing was touched")
+    case .commit:
+      guard let audio, let manifest = seal.manifest else { break }
+      try disk { () throws(DiskError) in try audio.sync(path: shown) }
+      return told(manifest, try sealing { () throws(SealError) in try place.commit() }, lost: 0, [])
+    case .finish:
+      guard let manifest = seal.manifest ?? cleanUp else { break }
+      let name = seal.sealed ?? place.name
+      return told(manifest, try sealing { () throws(SealError) in try place.finish(name) }, lost: 0, [])
+    case .seal(_, let story):
+      guard let plan else { break }
+      return try self.seal(plan, story)
+    case .sealEmpty:
+      guard var plan else { break }
+      try plan.addSilence(TakeStory(contents.ledger.records).description)
+      return try self.seal(plan, .whole)
+    case .setAside(let why):
+      let path = try disk { () throws(DiskError) in try place.setAside(reason: why) }
+      throw RecorderFailure(
+        code: 65, kind: "unreadable", path: path,
+        message: "\(shown.display) can't be recovered: \(why); it is kept as \(path.display)")
+    }
+    throw RecorderFailure(code: 65, kind: "unreadable", path: shown, message: "\(shown.display): no audio")
+  }
+
+  private func seal(
+    _ plan: PartialAudio, _ storyState: RecoveryDecision.Story
+  ) throws(RecorderFailure) -> RecoveredTake {
+    let tornTails = contents.tails.map { $0.tornBytes > 0 || plan.strandedPackets > 0 }
+    let tornLedger = storyState != .whole
+    try disk { () throws(DiskError) in try place.keepAside(ledger: tornLedger, tails: tornTails) }
+    let read = plan.bytes(over: file?.oggBytes)
+    let problems = PartialProblems.list(plan, contents)
+    let records = RecoveredStory(contents.ledger.records, plan, known: storyState != .unknown, audio)
+    let levels = try opus { () throws(OpusFileError) in
+      try RecoveredLevels(records.records, frames: plan.frames, read: read)
+    }
+    let sha256 = try opus { () throws(OpusFileError) in try Inspector.digest(read) }
+    let whole = try disk { () throws(DiskError) in try write(plan, read) }
+    let all = records.closed(levels.summary)
+    let story = TakeStory(all, clampedTo: plan.frames)
+    var end = TakeEnd(summary: levels.summary)
+    end.quietMeanSquare = levels.quietMeanSquare
+    let manifest = Manifest(
+      outcome: .recovered, effectiveFrames: plan.frames, sizeBytes: plan.size, sha256: sha256, story: story,
+      noiseFloorDb: end.noiseFloorDb, bars: levels.bars, ledger: TakeStory.embedded(all))
+    let text = Array(manifest.text.utf8)
+    let sealed = try sealing { () throws(SealError) in
+      try place.seal(manifest: text, audio: whole, size: plan.size)
+    }
+    return told(manifest, sealed, lost: records.lostMsMax(plan), problems)
+  }
+
+  /// Makes `audio.opus` what the plan says.
+  private func write(_ plan: PartialAudio, _ read: OggReadBytes) throws(DiskError) -> OpenAudio {
+    if let audio, let (kept, end) = plan.appended {
+      if !end.isEmpty || kept != size { try place.complete(audio, kept: kept, end: end) }
+      return audio
+    }
+    return try place.replaceAudio(keepOld: plan.isDamaged || plan.cutBytes > 0) {
+      (offset) throws(DiskError) in
+      var chunk = [UInt8](repeating: 0, count: 1 << 18)
+      do throws(OpusFileError) {
+        var bytes = chunk.mutableSpan
+        var raw = unsafe bytes.mutableBytes
+        let n = try read(offset, &raw)
+        return Array(chunk[..<n])
+      } catch {
+        guard case .io(let code) = error else {
+          throw DiskError(call: "pread", path: shown, errno: Errno(Errno.noMemory))
+        }
+        throw DiskError(call: "pread", path: shown, errno: Errno(code))
+      }
+    }
+  }
+
+  private func told(
+    _ manifest: Manifest, _ file: SealedFile, lost: Int64, _ problems: [InspectProblem]
+  ) -> RecoveredTake {
+    let take = SealedTake(
+      path: file.path, effectiveFrames: manifest.effectiveFrames, sizeBytes: manifest.sizeBytes,
+      sha256: manifest.sha256, pauseCount: manifest.story.pauses.count, outcome: manifest.outcome,
+      endedBy: manifest.story.endedBy ?? .left, missingMs: manifest.missingMs,
+      context: manifest.story.description?.contextJSON, warning: file.warning)
+    return RecoveredTake(take: take, lostMsMax: lost, problems: problems)
+  }
+}

@@ -1,0 +1,68 @@
+import Holdfast
+import Platform
+
+/// `holdfast recover`.
+enum RecoverCommand {
+  static func run(_ arguments: Arguments, _ output: Output) throws(UsageError) -> Int32 {
+    guard arguments.operands.count <= 1 else { throw UsageError("recover takes one take or folder") }
+    let json = arguments.has("--json")
+    guard let place = arguments.operands.first ?? TakesFolderPath.standard(environment) else {
+      throw UsageError("no takes folder: neither XDG_DATA_HOME nor HOME is set; name a take or a folder")
+    }
+    let results: [Recovery.Result]
+    do throws(RecorderFailure) { results = try Recovery.recover(place) } catch {
+      // Nothing has been recorded yet: nothing to do, not an error.
+      if arguments.operands.isEmpty, error.code == 66 {
+        if !json { output.line("nothing to recover in \(place.display)") }
+        return 0
+      }
+      return Main.report(error, json: json, output)
+    }
+    var saved = 0
+    var failures: [RecorderFailure] = []
+    for result in results {
+      switch result {
+      case .recovered(let take):
+        saved += 1
+        if json { output.json(take.json) } else { print(take, output) }
+      case .repaired(let copy):
+        saved += 1
+        if json { output.json(copy.json) } else { print(copy, output) }
+      case .nothingToDo(let path, let why):
+        if !json { output.line("\(path.display): \(why)") }
+      case .failed(let failure):
+        failures.append(failure)
+        _ = Main.report(failure, json: json, output)
+      }
+      output.flush()
+    }
+    if results.isEmpty, !json { output.line("nothing to recover in \(place.display)") }
+    guard let first = failures.first else { return 0 }
+    // One take that was named has its own code; of a folder's takes some are saved, or none.
+    if results.count == 1, saved == 0 { return first.code }
+    return saved > 0 ? 1 : 65
+  }
+
+  private static func print(_ recovered: RecoveredTake, _ output: Output) {
+    let take = recovered.take
+    let pauses = take.pauseCount == 1 ? "1 pause" : "\(take.pauseCount) pauses"
+    output.line(
+      "\(take.outcome.rawValue) \(take.path.display): \(clockText(take.durationMs)) (\(take.durationMs) ms), \(pauses), "
+        + "\(take.sizeBytes) bytes, sha256 \(take.sha256)")
+    output.line(
+      recovered.lostMsMax > 0
+        ? "  at most \(recovered.lostMsMax) ms of what was heard are lost" : "  nothing of it is lost")
+    if take.tooShort { output.line("  " + tooShortText(take)) }
+    for problem in recovered.problems { output.line("  note: \(problem.message)") }
+    if let warning = take.warning { Output.error(warning) }
+  }
+  private static func print(_ copy: RepairedFile, _ output: Output) {
+    output.line("repaired \(copy.source.display): \(copy.message)")
+  }
+}
+
+/// How much is missing to a take that is long enough.
+func tooShortText(_ take: SealedTake) -> String {
+  let seconds = (take.missingMs + 999) / 1000
+  return "too short: \(seconds) more second\(seconds == 1 ? " was" : "s were") needed"
+}

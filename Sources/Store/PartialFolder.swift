@@ -1,0 +1,220 @@
+import Glibc
+import Platform
+import Session
+
+/// `NAME.opus.partial/` with its lock held: what recording, recovery and continuing share. Any thread.
+public final class PartialFolder: Sendable {
+  /// The folder the take will stand in.
+  public let folder: Path
+  public let name: TakeName
+  /// The file that the seal may move to the trash.
+  let replaces: FileIdentity?
+  let parent: Descriptor
+  let inside: Descriptor
+  private let lock: Descriptor
+  /// Its name while it was made.
+  private let temporary: Path
+
+  static let newPrefix = ".holdfast-new-"
+
+  // MARK: making one
+
+  /// Makes a folder under a name that nobody sees, its lock held. `publish` gives it its own, `abandon` removes it.
+  ///
+  /// - Parameters:
+  ///   - force: what stands under the take's name will be replaced.
+  ///   - neededBytes: refused where the disk has less.
+  init(making name: TakeName, in folder: Path, force: Bool, neededBytes: Int64) throws(OutputError) {
+    self.folder = folder
+    self.name = name
+    do throws(DiskError) { parent = try Disk.openFolder(folder) } catch { throw .noFolder(error) }
+    replaces = try Self.check(name, in: parent, force: force)
+    Self.sweep(parent, path: folder)
+    if let free = Disk.freeBytes(parent), free < neededBytes {
+      throw .tooLittleSpace(free: free, needed: neededBytes)
+    }
+    if replaces != nil {
+      do throws(DiskError) { try Trash(folder: folder).prepare(in: parent) } catch { throw .trash(error) }
+    }
+    var attempts = 0
+    while true {
+      let temporary = Path(Self.newPrefix + Disk.randomHex(bytes: 8))
+      do throws(DiskError) {
+        try Disk.makeFolder(temporary, in: parent)
+        let made = try Disk.openFolder(temporary, in: parent)
+        let file = try Disk.create(TakeName.Inside.lock, in: made)
+        guard try Disk.lock(file, path: TakeName.Inside.lock) else {
+          throw DiskError(call: "flock", path: TakeName.Inside.lock, errno: Errno(EBUSY))
+        }
+        inside = made
+        lock = file
+        self.temporary = temporary
+        return
+      } catch {
+        Self.removeNew(temporary, in: parent)
+        // Somebody's `sweep` took it for a dead one before the lock was held.
+        let swept =
+          [temporary, TakeName.Inside.lock].contains(error.path) && [ENOENT, EBUSY].contains(error.errno.code)
+        attempts += 1
+        guard swept, attempts < 20 else { throw .disk(error.at(folder.appending(name.partial))) }
+      }
+    }
+  }
+
+  /// Gives a folder that was made its name, in one step.
+  func publish() throws(OutputError) {
+    do throws(DiskError) { try Disk.rename(temporary, in: parent, to: name.partial, in: parent) } catch {
+      abandon()
+      // Somebody else's partial take has come under this name meanwhile.
+      if error.errno.code == EEXIST { throw Self.isRecording(name, in: parent) ? .recording : .unfinished }
+      throw .disk(error.at(partialPath))
+    }
+  }
+  /// Removes a folder that was made and never got its name.
+  func abandon() { Self.removeNew(temporary, in: parent) }
+
+  /// Checks that a take may be made; changes nothing.
+  ///
+  /// - Returns: the file a take made with `force` will replace.
+  private static func check(
+    _ name: TakeName, in parent: borrowing Descriptor, force: Bool
+  ) throws(OutputError) -> FileIdentity? {
+    guard name.audio.hasSuffix(".opus") else { throw .notOpus }
+    guard name.audio.bytes.count <= TakeName.longest else { throw .nameTooLong(name.audio.bytes.count) }
+    if Disk.identity(name.partial, in: parent) != nil {
+      throw isRecording(name, in: parent) ? .recording : .unfinished
+    }
+    guard let existing = Disk.identity(name.audio, in: parent) else { return nil }
+    guard existing.kind == .file else { throw .wrongKind(existing.kind) }
+    guard force else { throw .exists }
+    return existing
+  }
+
+  /// Removes a partial take that never got its name: it holds no audio. By paths, since descriptors may have run out.
+  private static func removeNew(_ temporary: Path, in parent: borrowing Descriptor) {
+    for file in TakeName.Inside.all { try? Disk.remove(temporary.appending(file), in: parent) }
+    try? Disk.removeFolder(temporary, in: parent)
+  }
+
+  /// Removes what recorders that were killed while they made a partial take have left: nameless folders of ours whose
+  /// lock nobody holds. No audio ever gets into one.
+  public static func sweep(_ parent: borrowing Descriptor, path: Path) {
+    for name in (try? Disk.names(parent, path: path)) ?? []
+    where name.bytes.starts(with: Array(newPrefix.utf8)) && Disk.identity(name, in: parent)?.kind == .folder {
+      guard let inside = try? Disk.openFolder(name, in: parent) else { continue }
+      if Disk.identity(TakeName.Inside.lock, in: inside) != nil {
+        guard let lock = try? Disk.openToRead(TakeName.Inside.lock, in: inside),
+          (try? Disk.lock(lock, path: TakeName.Inside.lock)) == true
+        else { continue }
+        removeNew(name, in: parent)  // while the lock is held: its maker meets that, and begins again
+      } else {
+        removeNew(name, in: parent)
+      }
+    }
+  }
+
+  // MARK: opening one
+
+  /// Opens a partial take that nobody records.
+  ///
+  /// - Throws: `.recording` where somebody does; `.disk` where it can't be opened.
+  public init(opening name: TakeName, in folder: Path) throws(OutputError) {
+    self.folder = folder
+    self.name = name
+    replaces = nil
+    temporary = name.partial
+    do throws(DiskError) {
+      parent = try Disk.openFolder(folder)
+      inside = try Disk.openFolder(name.partial, in: parent)
+      lock = try Disk.openOrCreate(TakeName.Inside.lock, in: inside)
+    } catch { throw .disk(error) }
+    let free: Bool
+    do throws(DiskError) { free = try Disk.lock(lock, path: TakeName.Inside.lock) } catch {
+      throw .disk(error)
+    }
+    guard free else { throw .recording }
+    // The one who held it may have sealed the take, and removed this folder, just before.
+    guard isInPlace else {
+      throw .disk(DiskError(call: "openat", path: name.partial, errno: Errno(ENOENT)))
+    }
+  }
+
+  /// Whether there is a partial take of that name.
+  public static func exists(_ name: TakeName, in folder: Path) -> Bool {
+    guard let parent = try? Disk.openFolder(folder) else { return false }
+    return Disk.identity(name.partial, in: parent)?.kind == .folder
+  }
+  /// Whether a recorder holds the partial take's lock now.
+  public static func isRecording(_ name: TakeName, in parent: borrowing Descriptor) -> Bool {
+    guard let inside = try? Disk.openFolder(name.partial, in: parent),
+      let lock = try? Disk.openToRead(TakeName.Inside.lock, in: inside)
+    else { return false }
+    return (try? Disk.lock(lock, path: TakeName.Inside.lock)) == false
+  }
+
+  // MARK: where it is
+
+  public var partialPath: Path { folder.appending(name.partial) }
+  public var audioPath: Path { folder.appending(name.audio) }
+  /// Where the folder of the take is now: one that was renamed meanwhile is followed.
+  public var folderNow: Path {
+    guard let there = try? Disk.openFolder(folder), let here = Disk.identity(parent),
+      Disk.identity(there)?.isSameFile(as: here) == true
+    else { return Disk.path(of: parent) ?? folder }
+    return folder
+  }
+  /// Whether the partial take's folder still stands where the take is to be.
+  public var isInPlace: Bool {
+    guard let there = Disk.identity(name.partial, in: parent), let ours = Disk.identity(inside) else {
+      return false
+    }
+    return there.isSameFile(as: ours)
+  }
+
+  // MARK: space
+
+  /// Gives the reserve's space back to the disk, so that sealing can write its last few bytes.
+  ///
+  /// - Returns: false where it was given back before.
+  func releaseReserve() -> Bool {
+    guard Disk.identity(TakeName.Inside.reserve, in: inside) != nil else { return false }
+    return (try? Disk.remove(TakeName.Inside.reserve, in: inside)) != nil
+  }
+
+  /// Runs a step that writes; on a full disk once more, out of the reserve.
+  public func withReserve(_ step: () throws(DiskError) -> Void) throws(DiskError) {
+    do throws(DiskError) { try step() } catch {
+      guard error.errno.isDiskFull, releaseReserve() else { throw error }
+      try step()
+    }
+  }
+
+  /// Moves the partial take to the trash.
+  ///
+  /// - Returns: where it is now.
+  public func discard() throws(DiskError) -> Path {
+    try Trash(folder: folder).take([name.partial], from: parent)
+  }
+
+  /// Moves the partial take out of the way as `NAME.opus.unreadable`, whole, with the reason in it.
+  ///
+  /// - Returns: where it is now.
+  public func setAside(reason: String) throws(DiskError) -> Path {
+    try Disk.remove(TakeName.Inside.reason, in: inside)
+    let note = try Disk.create(TakeName.Inside.reason, in: inside)
+    try Disk.write(Array((reason + "\n").utf8).span, to: note, at: 0, path: TakeName.Inside.reason)
+    try Disk.syncData(note, path: TakeName.Inside.reason)
+    var number = 1
+    while true {
+      let target = name.unreadable(number)
+      do throws(DiskError) {
+        try Disk.rename(name.partial, in: parent, to: target, in: parent)
+        try Disk.syncFolder(parent, path: folder)
+        return folder.appending(target)
+      } catch {
+        guard error.errno.code == EEXIST, number < 10_000 else { throw error }
+        number += 1
+      }
+    }
+  }
+}

@@ -30,6 +30,7 @@ struct OpusStreamPart {
   }
 
   let headPacket: [UInt8]
+  private var tagsPacket: (bytes: [UInt8], isWhole: Bool)?
   var facts: OpusPart
   private(set) var nextSequence: UInt32
   /// A page of audio was placed.
@@ -68,6 +69,10 @@ struct OpusStreamPart {
 
   var isWaitingForTags: Bool {
     if case .awaited = tags { true } else { false }
+  }
+  var headers: OpusHeaderPackets {
+    OpusHeaderPackets(
+      head: headPacket, tags: tagsPacket?.bytes, tagsAreWhole: tagsPacket?.isWhole ?? false)
   }
   /// The file's frame behind all that is placed.
   var frame: Int64 { startFrame + facts.frames }
@@ -155,7 +160,9 @@ struct OpusStreamPart {
       return
     }
     do throws(OpusHeaderFault) {
-      facts.tags = try OpusTags(parsing: bytes.span, isWhole: size == Int64(bytes.count))
+      let isWhole = size == Int64(bytes.count)
+      facts.tags = try OpusTags(parsing: bytes.span, isWhole: isWhole)
+      tagsPacket = (bytes, isWhole)
     } catch {
       note(OpusProblem(.headerTags, offset: next.page.offset, bytes: Int64(next.page.size), error.text))
     }

@@ -9,6 +9,9 @@ public struct OpusStreamReader: ~Copyable {
   /// Complete once `nextStep` has given nil.
   public private(set) var facts: OpusFileFacts?
 
+  /// Of the newest part that `nextStep` has reached.
+  public var headers: OpusHeaderPackets? { scan.headers }
+
   /// - Parameter read: the file's bytes from its start.
   public init(read: @escaping OggReadBytes) { pages = OggPageReader(read: read) }
 

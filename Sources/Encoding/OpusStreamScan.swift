@@ -16,6 +16,8 @@ public struct OpusStreamScan {
   private var part: OpusStreamPart?
   private var facts = OpusFileFacts()
   private var steps: [OpusStep] = []
+  /// Of the part whose step came last.
+  public private(set) var headers: OpusHeaderPackets?
   private var isAnnounced = false  // the part stands among the steps
   private var skip: OggSkip?  // since the last page that was taken
   private var otherKind: String?  // what the first streams are instead of Opus
@@ -176,6 +178,7 @@ public struct OpusStreamScan {
     if current.hasAudio, !isAnnounced {
       isAnnounced = true
       steps.append(.part(current.facts.head))
+      headers = current.headers
       if facts.partCount == 1 {
         facts.note(
           OpusProblem(

@@ -21,6 +21,8 @@ public struct Errno: Error, Equatable, Sendable {
   public static let notFound = ENOENT
   public static let notAFolder = ENOTDIR
   public static let noMemory = ENOMEM
+  public static let exists = EEXIST
+  public static let busy = EBUSY
 
   public var isPermission: Bool { code == EACCES || code == EPERM }
   /// True where the disk or a quota is full, or a file has reached its size limit.

@@ -75,11 +75,7 @@ public enum Inspector {
     var report = report(measure.finish(), shown: shown, rate: takeRate, channels: channels)
     report.contentType = SealedTake.contentType
     report.parts = facts.partCount
-    report.problems += facts.problems.map {
-      InspectProblem(
-        kind: $0.kind.rawValue, offset: $0.offset, bytes: $0.bytes, atMs: $0.atMs, lengthMs: $0.lengthMs,
-        costsAudio: $0.audioAffected, message: $0.message)
-    }
+    report.problems += facts.problems.map { InspectProblem($0) }
     return report
   }
 

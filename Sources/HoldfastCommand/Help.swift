@@ -48,7 +48,8 @@ enum Help {
       ]
     case .recover:
       [
-        "", "examples:", "  holdfast recover", "  holdfast recover talk.opus", "  holdfast recover ~/talks --json", "",
+        "", "examples:", "  holdfast recover", "  holdfast recover talk.opus",
+        "  holdfast recover ~/talks --json", "",
         "Without a name: all unfinished takes of the takes folder, $XDG_DATA_HOME/holdfast/takes.",
         "Another program's damaged Ogg Opus file, if named, is repaired into NAME.recovered.opus; it isn't touched itself.",
         "Exit codes: 0 all is saved or nothing was to do, 1 some is saved, 65 nothing could be, 75 it is being recorded.",

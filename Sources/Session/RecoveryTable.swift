@@ -98,7 +98,9 @@ extension RecoveryFacts {
       if told, hasTail { return .seal(.fromLedger, story) }
       return .setAside("its audio is missing")
     case .headless:
-      guard told else { return .setAside("its audio has no head that can be read, and the ledger doesn't tell it") }
+      guard told else {
+        return .setAside("its audio has no head that can be read, and the ledger doesn't tell it")
+      }
       return hasTail ? .seal(.fromLedger, story) : .sealEmpty
     case .headOnly:
       if hasTail { return .seal(.kept, story) }

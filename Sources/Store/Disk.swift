@@ -56,7 +56,10 @@ public enum Disk {
   /// Creates a file that mustn't exist, 0600.
   public static func create(_ name: Path, in folder: borrowing Descriptor) throws(DiskError) -> Descriptor {
     let file = try open(name, in: folder, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
-    fchmod(file.raw, 0o600)  // a umask may have taken our own rights away
+    var info = stat()
+    if unsafe fstat(file.raw, &info) == 0, info.st_mode & 0o777 != 0o600 {
+      fchmod(file.raw, 0o600)  // a umask has taken our own rights away
+    }
     return file
   }
   /// Opens a file to read and write, and creates it where it is missing, 0600.

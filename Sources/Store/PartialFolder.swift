@@ -54,7 +54,8 @@ public final class PartialFolder: Sendable {
         Self.removeNew(temporary, in: parent)
         // Somebody's `sweep` took it for a dead one before the lock was held.
         let swept =
-          [temporary, TakeName.Inside.lock].contains(error.path) && [ENOENT, EBUSY].contains(error.errno.code)
+          [temporary, TakeName.Inside.lock].contains(error.path)
+          && [ENOENT, EBUSY].contains(error.errno.code)
         attempts += 1
         guard swept, attempts < 20 else { throw .disk(error.at(folder.appending(name.partial))) }
       }

@@ -110,7 +110,8 @@ public enum TakesFolder {
         }
         entries.append(
           TakeEntry(
-            folder: folder, name: take, kind: .partial(recording: PartialFolder.isRecording(take, in: parent)),
+            folder: folder, name: take,
+            kind: .partial(recording: PartialFolder.isRecording(take, in: parent)),
             size: audio ?? 0))
       } else if identity.kind == .folder, let take = TakeName(unreadable: name) {
         entries.append(TakeEntry(folder: folder, name: take, kind: .unreadable(name), size: 0))

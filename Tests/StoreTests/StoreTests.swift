@@ -191,7 +191,7 @@ func `a file that has appeared meanwhile keeps every byte, and the take gets the
 @Test func `a discarded take is in the trash, whole`() throws {
   let scratch = try Scratch()
   let take = try make(scratch)
-  let entry = try take.discard()
+  let entry = try take.place.discard()
   #expect(FileManager.default.fileExists(atPath: entry.text + "/a.opus.partial/audio.opus"))
   #expect(!scratch.exists("a.opus.partial"))
 }

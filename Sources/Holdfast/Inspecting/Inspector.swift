@@ -98,7 +98,8 @@ public enum Inspector {
       report.problems.append(
         InspectProblem(
           kind: "half_sealed",
-          message: "its sealing was interrupted behind the commit: `holdfast recover \(path.display)` finishes it"))
+          message:
+            "its sealing was interrupted behind the commit: `holdfast recover \(path.display)` finishes it"))
     }
     let manifest: Manifest
     do throws(ManifestError) { manifest = try Manifest(bytes) } catch {

@@ -42,7 +42,8 @@ public enum TakeList {
       if error.errno.code == Errno.notAFolder {
         throw RecorderFailure(
           code: 66, kind: "no_input", path: folder,
-          message: "\(folder.display) is no folder; `holdfast inspect \(folder.display)` says what is in a file")
+          message:
+            "\(folder.display) is no folder; `holdfast inspect \(folder.display)` says what is in a file")
       }
       let code: Int32 = error.errno.code == Errno.notFound ? 66 : error.errno.isPermission ? 77 : 74
       throw RecorderFailure(

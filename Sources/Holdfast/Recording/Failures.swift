@@ -114,7 +114,8 @@ enum Failures {
     RecorderFailure(
       code: 65, kind: "damaged", path: input ?? take.path,
       message:
-        "\(input?.display ?? "the input") is damaged: \(damage); \(take.path.display) holds the rest, with silence in its place")
+        "\(input?.display ?? "the input") is damaged: \(damage); \(take.path.display) holds the rest, with silence in its place"
+    )
   }
 
   static func seal(_ error: SealError) -> RecorderFailure {
@@ -138,7 +139,8 @@ enum Failures {
   static func recovering(_ error: DiskError, _ partial: Path) -> RecorderFailure {
     let code: Int32 = error.errno.isPermission ? 77 : 74
     return RecorderFailure(
-      code: code, kind: code == 77 ? "permission" : error.errno.isDiskFull ? "disk_full" : "io", path: partial,
+      code: code, kind: code == 77 ? "permission" : error.errno.isDiskFull ? "disk_full" : "io",
+      path: partial,
       message: "\(partial.display) can't be recovered now: \(error.text); nothing of it is lost, try again")
   }
 

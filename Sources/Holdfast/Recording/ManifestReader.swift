@@ -27,7 +27,8 @@ extension Manifest {
     }
     guard let version = json["version"]?.int, version >= 1 else { throw ManifestError(message: "no version") }
     guard version == Self.version else {
-      throw ManifestError(message: "version \(version) is newer than this program knows; update holdfast", isNewer: true)
+      throw ManifestError(
+        message: "version \(version) is newer than this program knows; update holdfast", isNewer: true)
     }
     func field<T>(_ key: String, _ value: T?) throws(ManifestError) -> T {
       guard let value else { throw ManifestError(message: "field \(key) is missing or wrong") }

@@ -137,3 +137,23 @@ public enum ForeignRepair {
     }
   }
 }
+
+extension RepairedFile {
+  /// A line of `recover --json`.
+  public var json: JSON {
+    var fields: [(String, JSON)] = [("event", .string("repaired"))]
+    fields += (written ?? source).fields
+    fields += [("source", .string(source.text))]
+    if !source.isUTF8 { fields.append(("source_hex", .string(source.hex))) }
+    fields += [
+      ("duration_ms", .int(durationMs)), ("effective_frames", .int(frames)),
+      ("channels", .int(Int64(channels))),
+      ("parts", .int(Int64(parts))), ("content_type", .string(SealedTake.contentType)),
+      ("filled_ms", .int(filledMs)),
+    ]
+    if let lostMsMax { fields.append(("lost_ms_max", .int(lostMsMax))) }
+    fields.append(("problems", .array(problems.map(\.json))))
+    fields.append(("message", .string(message)))
+    return .object(fields)
+  }
+}

@@ -59,7 +59,8 @@ enum PartialProblems {
     case .torn(let offset, let bytes):
       InspectProblem(
         kind: "ledger", offset: Int64(offset), bytes: Int64(bytes),
-        message: "\(bytes) bytes of its ledger are no whole record: pauses and marks behind them are not known")
+        message:
+          "\(bytes) bytes of its ledger are no whole record: pauses and marks behind them are not known")
     case .newerVersion(let version):
       InspectProblem(kind: "ledger", message: "its ledger has version \(version): a newer holdfast wrote it")
     case .empty, .notALedger:

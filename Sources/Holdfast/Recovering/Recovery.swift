@@ -112,8 +112,9 @@ private struct RecoveryWork {
       throw Failures.recovering(error, place.partialPath)
     }
     size = audio?.size ?? 0
-    do throws(SourceError) { file = try audio.map { a throws(SourceError) in try ByteFile.open(descriptor: a.raw) } }
-    catch { throw Failures.source(error, path: place.partialPath) }
+    do throws(SourceError) {
+      file = try audio.map { a throws(SourceError) in try ByteFile.open(descriptor: a.raw) }
+    } catch { throw Failures.source(error, path: place.partialPath) }
     do throws(OpusFileError) {
       plan = try PartialAudio(
         audio: file?.oggBytes, size: size, ledger: contents.ledger.records, tails: contents.tails)
@@ -187,7 +188,8 @@ private struct RecoveryWork {
       }
     }
     return RecoveryFacts(
-      recording: false, ledger: ledger, audio: state, hasTail: plan.map { $0.pages == 0 && $0.packets > 0 } ?? false,
+      recording: false, ledger: ledger, audio: state,
+      hasTail: plan.map { $0.pages == 0 && $0.packets > 0 } ?? false,
       manifest: seal.state, isSealed: isSealed)
   }
 

@@ -187,7 +187,10 @@ static void arm(struct mic *m) {
 static int mic_start(snd_pcm_ioplug_t *io) {
   struct mic *m = io->private_data;
   struct hardware *h = m->hw;
-  if (!h->epoch) h->epoch = h->last = now();
+  if (!h->epoch) {
+    h->epoch = h->last = now();
+    say(m, "epoch %.6f", h->epoch);
+  }
   tick(m);
   if (device_time(m) < h->gone) return -ENODEV;
   m->base = m->read = floor(h->position);

@@ -88,6 +88,7 @@ static int error_number(const char *name) {
   static const struct { const char *name; int number; } table[] = {
     { "EAGAIN", EAGAIN }, { "EINTR", EINTR }, { "EIO", EIO }, { "EPIPE", EPIPE }, { "EBADFD", EBADFD }, { "ENODEV", ENODEV },
     { "ENXIO", ENXIO }, { "EBUSY", EBUSY }, { "ESTRPIPE", ESTRPIPE }, { "ENOSPC", ENOSPC }, { "EACCES", EACCES },
+    { "EINVAL", EINVAL },
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) if (!strcmp(name, table[i].name)) return table[i].number;
   return atoi(name);

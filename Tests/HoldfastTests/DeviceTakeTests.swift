@@ -130,6 +130,37 @@ import Testing
     _ = scratch
   }
 
+  // MARK: formats
+
+  @Test(arguments: ["U8", "S16_LE", "S24_3LE", "S24_LE", "S32_LE", "FLOAT_LE"])
+  func `every format at every rate and channel count is the tone it was, as long as it was`(format: String)
+    throws
+  {
+    let rates = [8_000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000, 88_200, 96_000, 192_000]
+    for (rate, channels) in zip(rates, [1, 2, 8, 3, 1, 2, 8, 1, 2, 8]) {
+      let scratch = try TempFolder()
+      let log = scratch.file("log")
+      let card = try ScriptedCard(
+        Tone.sine(rate, rate: rate, hz: 1000, db: -6), rate: rate, script: "1.3 unplug",
+        keys: "on_demand 1 formats \(format) rate \(rate) channels \(channels) log \"\(log)\"", in: scratch)
+      let take = try record(
+        ["--input", "alsa:mic", "--channel", "\(channels)", "--wait-device", "0"],
+        environment: card.environment)
+      // What the program had read when the device went.
+      let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+      let read = try #require(lines.first { $0.contains("event unplug") }?.split(separator: " ").last)
+      let frames = try Int((#require(Double(read)) * 48_000 / Double(rate)).rounded())
+      try expectSealed(take, frames: frames, code: 69)
+      #expect(try take.manifest().int("device_rate") == rate)
+      let tolerance = format == "U8" ? 0.15 : 0.05
+      // The converter's filter sets in within the first window.
+      let levels = take.levels.dropFirst().compactMap { $0.number("db") }
+      #expect(levels.count > 30 && levels.allSatisfy { abs($0 + 9.0103) <= tolerance }, "\(rate): \(levels)")
+      let samples = try Judge.opusdecSamples(take.path)
+      #expect(abs(frequency(Array(samples[4_800..<52_800])) - 1000) <= 1, "\(rate)")
+    }
+  }
+
   // MARK: overruns
 
   @Test func `an overrun that costs no frame is no gap; in a pause it is told with length 0`() throws {
@@ -147,7 +178,9 @@ import Testing
 
   @Test(arguments: [
     ("EBUSY", 75, "in use by another program; close it"), ("EACCES", 77, "join the group audio"),
-    ("ENODEV", 69, "`holdfast devices` lists"), ("ENOSPC", 69, "another device"), ("EIO", 69, "mic"),
+    ("ENODEV", 69, "`holdfast devices` lists"), ("ENOSPC", 69, "another device"),
+    ("EINVAL", 69, "see `holdfast devices`"),
+    ("EIO", 69, "mic"),
   ]) func `a device that can't be opened is told in a line that says what to do`(
     error: String, code: Int, words: String
   ) throws {

@@ -7,14 +7,16 @@ struct ScriptedCard {
   let environment: [String: String?]
 
   /// - Parameters:
-  ///   - samples: what it hears, at 48 kHz, again and again.
+  ///   - samples: what it hears, again and again.
+  ///   - rate: of the samples; the device's own stands in `keys`, 48 kHz by default.
   ///   - keys: more of scriptmic's keys, as ALSA's configuration has them.
   init(
-    _ samples: [Float] = Tone.sine(48_000, hz: 1000, db: -6), script: String = "", keys: String = "",
+    _ samples: [Float] = Tone.sine(48_000, hz: 1000, db: -6), rate: Int = 48_000, script: String = "",
+    keys: String = "",
     in folder: TempFolder
   ) throws {
     let library = try Tool.library("scriptmic", ["-lasound", "-lm"])
-    try Wav(samples).write(to: folder.file("mic.wav"))
+    try Wav(samples, rate: rate).write(to: folder.file("mic.wav"))
     try folder.write(
       "asoundrc",
       """

@@ -48,6 +48,7 @@ check: deps
 	@python3 -c 'import ast, sys; [ast.parse(open(f, encoding="utf-8").read(), f) for f in sys.argv[1:]]' $(call SOURCES,'*.py')
 	@for f in scripts/need scripts/record .ci/run $(call SOURCES,'*.sh'); do bash -n "$$f" || exit 1; done
 	scripts/steady $(SWIFT) build -c release
+	PATH="$$(dirname $(SWIFT)):$$PATH" scripts/capture-calls "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
 
 bench: build
 	@scripts/need valgrind gcc python3

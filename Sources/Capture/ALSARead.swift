@@ -25,6 +25,10 @@ extension ALSASource {
       return unsafe capture(to: base, room: room)
     }
     if n >= 0 { return n }
+    return try ended()
+  }
+  // What stands apart by `inline(never)` here is over with the capture, and may take its time: `scripts/capture-calls`.
+  @inline(never) private func ended() throws(SourceError) -> Int {
     throw .device(unsafe s.pointee.fault ?? .deviceLost(EIO))
   }
 
@@ -137,7 +141,7 @@ extension ALSASource {
     default: return code <= 0 || lost(code)
     }
   }
-  private func lost(_ code: Int32) -> Bool {
+  @inline(never) private func lost(_ code: Int32) -> Bool {
     let server = unsafe s.pointee.pcm.isServer
     return fail(server && !DefaultSource.serverAnswers(name) ? .serverGone(code) : .deviceLost(code)) >= 0
   }

@@ -7,6 +7,7 @@ public final class BlockSource: Source {
   public var format: SourceFormat { inner.format }
   public var statedFrames: Int64? { inner.statedFrames }
   public var problems: [SourceProblem] { inner.problems }
+  public var periodFrames: Int { inner.periodFrames }
   public var fullScale: Float { inner.fullScale }
   public var damage: String? { inner.damage }
   public func interrupt() { inner.interrupt() }

@@ -19,6 +19,9 @@ public protocol Source: AnyObject {
   ///   before it are good.
   func read(into buffer: inout MutableRawSpan) throws(SourceError) -> Int
 
+  /// Frames that come together from a live source: what a read asks for.
+  var periodFrames: Int { get }
+
   /// Amplitude from which a sample is at full scale: 32767/32768 where it was 16 bits, whatever `format` says now.
   var fullScale: Float { get }
 
@@ -35,6 +38,7 @@ public protocol Source: AnyObject {
 }
 
 extension Source {
+  public var periodFrames: Int { max(1, format.rate / 100) }
   public var fullScale: Float { format.sample.fullScale }
   public var damage: String? { nil }
   public func takeLoss() -> CaptureLoss? { nil }

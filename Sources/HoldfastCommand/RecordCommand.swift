@@ -169,6 +169,7 @@ struct RecordCommand {
         case .interrupted(let reason, _):
           line.clear()
           Output.note("interrupted: \(reason.rawValue)")
+        case .gap(let gap, _) where gap.frames == 0: break  // in a pause: nothing is missing
         case .gap(let gap, _):
           line.clear()
           Output.note(

@@ -126,6 +126,17 @@ func `an overrun is filled with silence of its length, at its place`(_ rate: Int
   #expect(take.effectiveFrames == 101 * 480 + 100 * 48)
 }
 
+@Test(arguments: [GapPolicy.fill, .close]) func `an overrun that cost no frame is no gap`(_ policy: GapPolicy)
+  throws
+{
+  let source = ScriptedSource(
+    rate: 48_000, [.tone(frames: 48_000), .loss(frames: 0), .tone(frames: 48_000)])
+  let (take, events, _, folder) = try record(source) { $0.gaps = policy }
+  #expect(take.effectiveFrames == 96_000)
+  #expect(gaps(events).isEmpty)
+  #expect(try Inspector.inspect(Path(folder.file("a.opus"))).story?.gaps.isEmpty == true)
+}
+
 @Test func `what is lost in a pause costs the take nothing`() throws {
   let hold = DispatchSemaphore(value: 0)
   let source = ScriptedSource(

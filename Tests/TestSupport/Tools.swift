@@ -13,6 +13,11 @@ public enum Tool {
     try compiled(name, name + ".so", ["-shared", "-fPIC", "-pthread", "-ldl"])
   }
 
+  /// Another library made of Tests/tools/NAME/NAME.c, in need of `flags`.
+  public static func library(_ name: String, _ flags: [String] = []) throws -> String {
+    try compiled("\(name)/\(name)", name + ".so", ["-shared", "-fPIC", "-DPIC"] + flags)
+  }
+
   private static func compiled(_ name: String, _ output: String, _ flags: [String]) throws -> String {
     lock.lock()
     defer { lock.unlock() }

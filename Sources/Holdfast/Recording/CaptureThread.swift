@@ -11,6 +11,7 @@ final class CaptureThread: @unchecked Sendable {
   private let ring: FrameRing
   private let losses: LossRing
   private var keptLoss: CaptureLoss?  // the loss ring was full: it goes with the next one
+  private var failure: SourceError?
   private let live: Bool
   private let stopAsked = Atomic<Bool>(false)
   private let abandoned = Atomic<Bool>(false)
@@ -19,7 +20,7 @@ final class CaptureThread: @unchecked Sendable {
   let filled: CountingSemaphore
   private let endBox = Mutex(End())
 
-  /// Frames a read asks for at most.
+  /// Frames a read asks for at most: a live source's period.
   private let chunk: Int
 
   init(source: any Source, ring: FrameRing, losses: LossRing, filled: CountingSemaphore, live: Bool) {
@@ -28,7 +29,7 @@ final class CaptureThread: @unchecked Sendable {
     self.losses = losses
     self.filled = filled
     self.live = live
-    chunk = live ? max(1, ring.format.rate / 100) : max(1, ring.capacity / 4)
+    chunk = max(1, live ? source.periodFrames : ring.capacity / 4)
   }
 
   /// What the source was found to be.
@@ -71,6 +72,15 @@ final class CaptureThread: @unchecked Sendable {
       adoptRealtime()
       ring.withMemory { _ = lockInMemory($0) }
     }
+    follow()
+    let (problems, damage, failure) = (source.problems, source.damage, failure)
+    endBox.withLock { ($0.problems, $0.damage, $0.failure) = (problems, damage, failure) }
+    ring.close()
+    filled.post()
+  }
+
+  /// The capture loop. `scripts/capture-calls` lists what its compiled form calls and refuses what waits or allocates.
+  @inline(never) private func follow() {
     let drains = source.drainsAfterInterrupt
     while drains ? !abandoned.load(ordering: .acquiring) : !stopAsked.load(ordering: .acquiring) {
       if ring.free == 0 {
@@ -82,23 +92,21 @@ final class CaptureThread: @unchecked Sendable {
         }
         continue
       }
-      do throws(SourceError) {
-        let n = try ring.write(atMost: chunk) { span throws(SourceError) in
+      let n = ring.write(atMost: chunk) { span in
+        do throws(SourceError) {
           let n = try source.read(into: &span)
           if let loss = source.takeLoss() { lost(loss) }  // before the frames behind it can be seen
           return n
+        } catch {
+          failed(error)
+          return 0
         }
-        if n == 0 { break }
-      } catch {
-        endBox.withLock { $0.failure = error }
-        break
       }
+      if n == 0 { break }
       // A file's frames are handed over half a ring at a time: fewer wake-ups for the same work.
       if live || ring.free < ring.capacity / 2 { filled.post() }
     }
-    let (problems, damage) = (source.problems, source.damage)
-    endBox.withLock { ($0.problems, $0.damage) = (problems, damage) }
-    ring.close()
-    filled.post()
   }
+  /// The loop's last act: from here on nothing is in a hurry.
+  @inline(never) private func failed(_ error: __owned SourceError) { failure = error }
 }

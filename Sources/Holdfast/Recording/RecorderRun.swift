@@ -30,7 +30,7 @@ extension Recorder {
     do throws(OpusError) { encoder = try OpusEncoder(settings.encoder) } catch {
       throw RecorderFailure(code: 64, kind: "encoder", message: "libopus refuses the settings: \(error.text)")
     }
-    let ring = FrameRing(format: format)
+    let ring = FrameRing(format: format, block: source.periodFrames)
     let losses = LossRing()
     let filled = CountingSemaphore()
     let capture = CaptureThread(

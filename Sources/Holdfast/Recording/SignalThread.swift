@@ -254,7 +254,8 @@ final class SignalThread: @unchecked Sendable {
         onEvent(.resumed(effectiveFrames: at))
         return
       }
-      // What a paused take loses costs it nothing: it is told with length 0.
+      // What a paused take loses costs it nothing: it is told with length 0. An overrun that cost no frame isn't told.
+      guard transition.paused || length > 0 else { return }
       let gap = Gap(
         frames: transition.paused ? 0 : length, filled: gaps == .fill, measuredBy: loss.measuredBy.rawValue,
         uncertaintyFrames: takeFrames(deviceFrames: loss.uncertaintyFrames, rate: rate))

@@ -13,11 +13,14 @@ import Synchronization
   private let readCount = Atomic<Int64>(0)
   private let closed = Atomic<Bool>(false)
 
-  /// - Parameter seconds: how much the ring bridges; never over 16 MB.
-  public init(format: SourceFormat, seconds: Int = 2) {
+  /// - Parameters:
+  ///   - seconds: how much the ring bridges; never over 16 MB.
+  ///   - block: frames that are written at a time: the ring's end cuts none of them.
+  public init(format: SourceFormat, seconds: Int = 2, block: Int = 1) {
     self.format = format
     let wanted = max(1024, format.rate * seconds)
-    capacity = max(1, min(wanted, 16_000_000 / format.bytesPerFrame))
+    let most = max(1, min(wanted, 16_000_000 / format.bytesPerFrame))
+    capacity = block > 1 && block <= most ? most / block * block : most
     unsafe storage = .allocate(byteCount: capacity * format.bytesPerFrame, alignment: 64)
     unsafe storage.initializeMemory(as: UInt8.self, repeating: 0, count: capacity * format.bytesPerFrame)
   }
@@ -45,16 +48,14 @@ import Synchronization
   ///   - most: frames wanted at most.
   ///   - body: fills the front and returns the frames it filled. Not called where the ring is full.
   /// - Returns: frames written.
-  public func write<E: Error>(atMost most: Int, _ body: (inout MutableRawSpan) throws(E) -> Int) throws(E)
-    -> Int
-  {
+  public func write(atMost most: Int, _ body: (inout MutableRawSpan) -> Int) -> Int {
     let position = writtenCount.load(ordering: .relaxed)
     let start = Int(position % Int64(capacity))
     let count = min(most, free, capacity - start)
     guard count > 0 else { return 0 }
     let size = format.bytesPerFrame
     var span = unsafe MutableRawSpan(_unsafeStart: storage + start * size, byteCount: count * size)
-    let filled = max(0, min(count, try body(&span)))
+    let filled = max(0, min(count, body(&span)))
     writtenCount.store(position + Int64(filled), ordering: .releasing)
     return filled
   }

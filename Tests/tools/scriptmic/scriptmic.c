@@ -88,6 +88,7 @@ static int error_number(const char *name) {
   static const struct { const char *name; int number; } table[] = {
     { "EAGAIN", EAGAIN }, { "EINTR", EINTR }, { "EIO", EIO }, { "EPIPE", EPIPE }, { "EBADFD", EBADFD }, { "ENODEV", ENODEV },
     { "ENXIO", ENXIO }, { "EBUSY", EBUSY }, { "ESTRPIPE", ESTRPIPE }, { "ENOSPC", ENOSPC }, { "EACCES", EACCES },
+    { "EINVAL", EINVAL },
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) if (!strcmp(name, table[i].name)) return table[i].number;
   return atoi(name);
@@ -187,7 +188,10 @@ static void arm(struct mic *m) {
 static int mic_start(snd_pcm_ioplug_t *io) {
   struct mic *m = io->private_data;
   struct hardware *h = m->hw;
-  if (!h->epoch) h->epoch = h->last = now();
+  if (!h->epoch) {
+    h->epoch = h->last = now();
+    say(m, "epoch %.6f", h->epoch);
+  }
   tick(m);
   if (device_time(m) < h->gone) return -ENODEV;
   m->base = m->read = floor(h->position);

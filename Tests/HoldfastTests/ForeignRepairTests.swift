@@ -171,8 +171,8 @@ struct Repair {
     let hole = (changed[0] * 960 - 312)..<((changed[49] + 1) * 960 - 312)
     #expect(samples[..<hole.lowerBound] == reference[..<hole.lowerBound])
     #expect(samples[(hole.lowerBound + 960)..<hole.upperBound].allSatisfy { abs($0) < 0.0001 })
-    // The decoder has converged 200 ms behind the hole: the same samples at the same place.
-    let after = (hole.upperBound + 9_600)..<240_000
+    // The decoder has converged 400 ms behind the hole: the same samples at the same place.
+    let after = (hole.upperBound + 19_200)..<240_000
     #expect(zip(samples[after], reference[after]).allSatisfy { abs($0 - $1) < 0.001 })
     #expect(
       try Judge.ffmpegSamples(repair.copy)[(hole.lowerBound + 1_920)..<hole.upperBound].allSatisfy {

@@ -18,13 +18,23 @@ import Testing
     mender.finish(emit)
     return (bytes, mender, facts)
   }
-  private func expectMended(_ file: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) throws {
+  /// What can be mended is without fault afterwards, and as long as before.
+  private func expectMended(
+    _ file: [UInt8], _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    guard let given = try? facts(file), given.partCount == 1, given.frames > 0, given.frames < 48_000 * 60
+    else { return }
     let (bytes, mender, before) = try mended(file)
     let after = try facts(bytes)
-    #expect(after.problems == [], sourceLocation: sourceLocation)
-    #expect(after.frames == before.frames && mender.frames == before.frames, sourceLocation: sourceLocation)
-    #expect(after.parts[0].serial == before.parts[0].serial, sourceLocation: sourceLocation)
-    #expect(try decode(bytes).frames == Int(before.frames), sourceLocation: sourceLocation)
+    #expect(after.problems == [], comment, sourceLocation: sourceLocation)
+    #expect(
+      after.frames == before.frames && mender.frames == before.frames, comment, sourceLocation: sourceLocation
+    )
+    #expect(after.parts[0].serial == before.parts[0].serial, comment, sourceLocation: sourceLocation)
+    let decoded = try decode(bytes)
+    #expect(
+      decoded.frames == Int(before.frames) && decoded.facts?.problems == [], comment,
+      sourceLocation: sourceLocation)
   }
 
   @Test func `a whole stream stays what it was, but for its pages`() throws {
@@ -57,24 +67,22 @@ import Testing
     for i in 2..<pages.count { pages[i].granule = -1 }
     try expectMended(pages.bytes)
   }
-  @Test func `damage anywhere is mended`() throws {
-    var random = SystemRandomNumberGenerator()
-    let file = OpusFixture.good.bytes
+  @Test(arguments: 0..<8) func `damage anywhere is mended`(seed: Int) throws {
+    var chance = OpusStreamMutationTests.Chance(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 &+ 2)
     let audio = OpusFixture.good.offsets[2]
-    for _ in 0..<60 {
-      var bytes = file
-      for _ in 0..<Int.random(in: 1...3, using: &random) {
-        let from = Int.random(in: audio..<bytes.count, using: &random)
-        let to = min(bytes.count, from + Int.random(in: 1...6_000, using: &random))
-        switch Int.random(in: 0..<3, using: &random) {
+    for round in 0..<30 {
+      var bytes = OpusFixture.good.bytes
+      for _ in 0...chance.below(3) where bytes.count > audio {
+        let from = audio + chance.below(bytes.count - audio)
+        let to = min(bytes.count, from + 1 + chance.below(6_000))
+        switch chance.below(3) {
         case 0: bytes.removeSubrange(from..<to)
         case 1: bytes.insert(contentsOf: bytes[from..<to], at: from)
-        default: for i in from..<to { bytes[i] = UInt8.random(in: 0...255, using: &random) }
+        default: for i in from..<to { bytes[i] = UInt8(chance.below(256)) }
         }
-        if bytes.count <= audio { break }
       }
-      guard let before = try? facts(bytes), before.partCount == 1, before.frames > 0 else { continue }
-      try expectMended(bytes)
+      try expectMended(bytes, "seed \(seed), round \(round)")
+      try expectMended(OpusStreamMutationTests.altered(&chance), "seed \(seed), altered, round \(round)")
     }
   }
   @Test func `tags that can't be read become empty ones; long ones keep their whole comments`() throws {
@@ -118,7 +126,7 @@ import Testing
     }
   }
   @Test func `lengths hold exactly where libopus takes the packet`() throws {
-    var random = SystemRandomNumberGenerator()
+    var chance = OpusStreamMutationTests.Chance(state: 5)
     for streams in [1, 2, 3] {
       let table = [UInt8(streams), 0] + (0..<streams).map { UInt8($0) }
       let bytes = OpusFixture.head(channels: UInt8(streams), family: 255, table: table)
@@ -127,14 +135,11 @@ import Testing
       var samples = [Float](repeating: 0, count: OpusPacketDecoder.longestPacket * streams)
       var taken = 0
       for _ in 0..<30_000 {
-        let toc = UInt8.random(in: 0...255, using: &random)
-        let size = Int.random(in: 1...(streams == 1 ? 30 : 9), using: &random)
-        var packet = (0..<size).map { _ in
-          Bool.random(using: &random)
-            ? UInt8.random(in: 0...6, using: &random) : UInt8.random(in: 0...255, using: &random)
-        }
+        let toc = UInt8(chance.below(256))
+        let size = 1 + chance.below(streams == 1 ? 30 : 9)
+        var packet = (0..<size).map { _ in UInt8(chance.below(chance.below(2) == 0 ? 7 : 256)) }
         packet[0] = toc
-        if streams > 1, Bool.random(using: &random) {
+        if streams > 1, chance.below(2) == 0 {
           packet = [toc & 0xFC, 1, 9] + (streams == 3 ? [toc & 0xFC, 0] : []) + packet
         }
         let whole = opusPacketIsWhole(packet.span, streams: streams)

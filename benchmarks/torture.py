@@ -310,12 +310,12 @@ def stands(bench, wav, work):
     def starts(data):
         return [i for i in range(len(data)) if data[i:i + 4] == b"OggS"]
 
-    middle = "pwrite[tail]@130=KILL"
+    middle = "pwrite[/audio]@4=KILL"
     make("recording", middle)
-    make("no-packet", "pwrite[tail]@1=KILL")
-    make("torn-page", "pwrite[audio]@4=SHORT:700;pwrite[audio]@5=KILL")
-    make("torn-tail", "pwrite[tail]@130=SHORT:30;pwrite[tail]@131=KILL")
-    make("torn-ledger", "pwrite[ledger]@4=SHORT:9;pwrite[ledger]@5=KILL")
+    make("no-packet", "pwrite[/tail]@1=KILL")
+    make("torn-page", "pwrite[/audio]@4=SHORT:700;pwrite[/audio]@5=KILL")
+    make("torn-tail", "pwrite[/tail]@25=SHORT:30;pwrite[/tail]@26=KILL")
+    make("torn-ledger", "pwrite[/ledger]@4=SHORT:9;pwrite[/ledger]@5=KILL")
     make("no-ledger", middle, lambda p: os.unlink(p + "/ledger"))
     make("no-tails", middle, lambda p: [os.unlink(f"{p}/tail.{i}") for i in (0, 1)])
     make("hole", middle, lambda p: edit(p + "/audio.opus", lambda d: d.__setitem__(starts(d)[2] + 200, d[starts(d)[2] + 200] ^ 85)))
@@ -323,11 +323,11 @@ def stands(bench, wav, work):
     make("no-audio", middle, lambda p: os.unlink(p + "/audio.opus"))
     make("junk", middle, lambda p: [open(f"{p}/{n}", "wb").write(b"junk") for n in ("audio.opus", "ledger", "tail.0", "tail.1")])
     make("last-page", "openat[/manifest]@1=KILL")
-    make("torn-manifest", "pwrite[manifest]@1=SHORT:300;pwrite[manifest]@2=KILL")
-    make("manifest", "renameat2[audio.opus]@1=KILL")
-    make("committed", "renameat2[audio.opus]@1=KILLAFTER")
-    make("moved", "renameat2[manifest]@1=KILLAFTER")
-    make("half-cleaned", "unlinkat[ledger]@1=KILLAFTER")
+    make("torn-manifest", "pwrite[/manifest]@1=SHORT:300;pwrite[/manifest]@2=KILL")
+    make("manifest", "renameat2[/audio.opus]@1=KILL")
+    make("committed", "renameat2[/audio.opus]@1=KILLAFTER")
+    make("moved", "renameat2[/manifest]@1=KILLAFTER")
+    make("half-cleaned", "unlinkat[/ledger]@1=KILLAFTER")
     for name, folder in out.items():
         if not os.path.isdir(folder + "/take.opus.partial"):
             raise SystemExit(f"recovery: {name} couldn't be made: {os.listdir(folder)}")

@@ -320,9 +320,9 @@ class Bench:
                 warns = takes.opusinfo_warns(path)
                 if warns:
                     wrong.append("opusinfo: " + warns)
-                verified, _, text = takes.holdfast(self.holdfast, "verify", path)
+                verified, told, text = takes.holdfast(self.holdfast, "verify", path)
                 if verified:
-                    wrong.append(f"verify says {verified}: {text}")
+                    wrong.append(f"verify says {verified}: {told} {text}")
             return frames, takes.Take(path) if new else None, wrong, left, bool(aside)
         except ValueError as e:
             return 0, None, [f"not whole: {e}"], {}, False

@@ -32,7 +32,7 @@ class Bench:
     def signal(self, seconds):
         """A time-coded WAV and its undisturbed take."""
         wav = f"{self.folder}/signal{seconds:g}.wav"
-        timecode.write_wav(wav, timecode.pcm16(0, int(seconds * 100)))
+        timecode.write_wav(wav, timecode.pcm16(0, int(seconds * 100), False))
         path = wav.replace(".wav", ".opus")
         code, _, text = takes.holdfast(self.holdfast, "record", "--input", "file:" + wav, "--take-id", ID, "-o", path)
         if code:

@@ -30,11 +30,24 @@ extension PartialFolder {
     let bytes = PartialContents.read(TakeName.Inside.manifest, in: inside, limit: limit)
     return bytes.isEmpty ? nil : bytes
   }
-  /// The manifest of the sealed take of this name, where both stand.
-  public func sealedManifest(limit: Int) -> [UInt8]? {
-    guard Disk.identity(name.audio, in: parent)?.kind == .file else { return nil }
-    let bytes = PartialContents.read(name.manifest, in: parent, limit: limit)
-    return bytes.isEmpty ? nil : bytes
+  /// Sealed takes of this name, and the free names that follow on it, with their manifests.
+  public func sealedTakes(limit: Int) -> [(name: TakeName, manifest: [UInt8])] {
+    var takes: [(TakeName, [UInt8])] = []
+    var number = 1
+    var take = name
+    while number < 1_000, Disk.identity(take.audio, in: parent)?.kind == .file {
+      let bytes = PartialContents.read(take.manifest, in: parent, limit: limit)
+      if !bytes.isEmpty { takes.append((take, bytes)) }
+      number += 1
+      take = name.alternative(number)
+    }
+    return takes
+  }
+  /// When its recorder wrote last, ms since 1970; nil where that can't be told. Of files that recovery doesn't write.
+  public var lastWrittenMs: Int64? {
+    ([TakeName.Inside.ledger] + TakeName.Inside.tails).compactMap {
+      Disk.identity($0, in: inside).map { $0.modified / 1_000_000 }
+    }.max()
   }
   /// Takes beside this one that have a size, as where it was committed under another free name.
   public func takes(ofSize size: Int64) -> [TakeName] {

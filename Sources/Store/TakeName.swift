@@ -60,7 +60,8 @@ public struct TakeName: Sendable, Equatable {
     public static let cutLedger = Path("ledger.cut")
     public static let cutTails = [Path("tail.0.cut"), Path("tail.1.cut")]
     static let cut = [cutAudio, newAudio, cutLedger] + cutTails
-    static let all = [audio, copy, ledger, tails[0], tails[1], reserve, manifest, reason, lock]
+    /// In the order they are removed: the ledger tells whose the rest is, the lock that somebody is at it.
+    static let all = [audio, copy, tails[0], tails[1], reserve, manifest, reason, ledger, lock]
   }
 }
 

@@ -3,6 +3,8 @@
 # make build    the library and the command: .build/release/holdfast
 # make check    layout, warnings, forbidden constructs
 # make bench    the pipeline against a bare libopus loop: CPU seconds and instructions
+# make torture  kills recorders at random instants and at every call to the disk, and recovers each take
+# make powerloss  cuts the power behind every call to the disk, in every way a disk may have it, and recovers each
 # make clean    removes what was built
 # make deps     installs the Debian packages that are missing; the others do it by themselves
 
@@ -24,7 +26,7 @@ export SWIFT_BACKTRACE = enable=no
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null)
 
-.PHONY: help build record test check bench clean deps swift
+.PHONY: help build record test check bench torture powerloss clean deps swift
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
@@ -53,6 +55,15 @@ check: deps
 bench: build
 	@scripts/need valgrind gcc python3
 	python3 benchmarks/pipeline.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
+
+KILLS ?= 200
+torture: build
+	@scripts/need gcc python3 python3-numpy ffmpeg opus-tools libasound2-dev
+	python3 benchmarks/torture.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast" --kills $(KILLS)
+
+powerloss: build
+	@scripts/need gcc python3 opus-tools libasound2-dev e2fsprogs
+	python3 benchmarks/powerloss.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
 
 clean:
 	rm -rf .build

@@ -43,6 +43,15 @@ public struct LevelSummary: Sendable, Equatable {
   public var bins: [Float] = []
 
   public init() {}
+
+  /// Becomes the next summary, with the bins of all before it in front. In place: a take of hours has thousands.
+  public mutating func goOn(with next: LevelSummary) {
+    var all: [Float] = []
+    swap(&all, &bins)
+    all += next.bins
+    self = next
+    bins = all
+  }
 }
 
 public enum LedgerEvent: Sendable, Equatable {

@@ -76,9 +76,7 @@ public struct TakeStory: Sendable, Equatable {
         endedMs = time.wallMs
         self.submit = submit
       case .levels(let summary):
-        let bins = levels.bins + summary.bins
-        levels = summary
-        levels.bins = bins
+        levels.goOn(with: summary)
       case .unknown: break
       }
     }

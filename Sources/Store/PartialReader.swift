@@ -17,9 +17,6 @@ public struct PartialContents: Sendable {
     TakeName.Inside.tails.contains { missing.contains($0) } || tails.contains { $0.tornBytes > 1_292 }
       || tails.contains { $0.tornBytes > 0 && $0.generation == nil }
   }
-  /// None of the files that tell of a take is there.
-  public var isBare: Bool { missing.count == 3 }
-
   /// Ledgers larger than this are refused: at a take's usual 110 bytes a second that is a week.
   static let ledgerLimit = 64 << 20
   static let tailLimit = 16 << 20

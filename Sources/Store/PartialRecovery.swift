@@ -34,13 +34,27 @@ extension PartialFolder {
       return nil
     }
   }
-  /// The manifest of the sealed take of this name, where both stand.
-  public func sealedManifest(limit: Int) throws(DiskError) -> [UInt8]? {
-    guard Disk.identity(name.audio, in: parent)?.kind == .file else { return nil }
-    do throws(DiskError) { return try PartialContents.whole(name.manifest, in: parent, limit: limit) } catch {
-      guard error.errno.code == ENOENT else { throw error }
-      return nil
+  /// Sealed takes of this name, and the free names that follow on it, with their manifests.
+  public func sealedTakes(limit: Int) throws(DiskError) -> [(name: TakeName, manifest: [UInt8])] {
+    var takes: [(TakeName, [UInt8])] = []
+    var number = 1
+    var take = name
+    while number < 1_000, Disk.identity(take.audio, in: parent)?.kind == .file {
+      do throws(DiskError) {
+        takes.append((take, try PartialContents.whole(take.manifest, in: parent, limit: limit)))
+      } catch {
+        guard [ENOENT, ELOOP, EINVAL, ENXIO].contains(error.errno.code) else { throw error }
+      }
+      number += 1
+      take = name.alternative(number)
     }
+    return takes
+  }
+  /// When its recorder wrote last, ms since 1970; nil where that can't be told. Of files that recovery doesn't write.
+  public var lastWrittenMs: Int64? {
+    ([TakeName.Inside.ledger] + TakeName.Inside.tails).compactMap {
+      Disk.identity($0, in: inside).map { $0.modified / 1_000_000 }
+    }.max()
   }
   /// Takes beside this one that have a size, as where it was committed under another free name.
   public func takes(ofSize size: Int64) throws(DiskError) -> [TakeName] {

@@ -60,7 +60,7 @@ public struct TakeName: Sendable, Equatable {
     public static let cutLedger = Path("ledger.cut")
     public static let cutTails = [Path("tail.0.cut"), Path("tail.1.cut")]
     static let cut = [cutAudio, newAudio, cutLedger] + cutTails
-    /// In the order of removal: recovery knows by the ledger what a folder is that isn't removed whole.
+    /// In the order they are removed: the ledger tells whose the rest is, the lock that somebody is at it.
     static let all = [audio, copy, tails[0], tails[1], reserve, manifest, reason, ledger, lock]
   }
 }

@@ -41,6 +41,9 @@ public struct Trash: Sendable {
     let entry = Path(Stamp.compact(Stamp.wallMilliseconds) + "-" + Disk.randomHex(bytes: 3))
     try Disk.makeFolder(entry, in: trash)
     let inside = try Disk.openFolder(entry, in: trash)
+    // The way to them is on the disk before they are: a power cut leaves them here or there.
+    try Disk.syncFolder(trash, path: Self.name)
+    try Disk.syncFolder(parent, path: folder)
     for name in names where Disk.identity(name, in: source) != nil {
       try Disk.rename(name, in: source, to: name, in: inside)
     }

@@ -80,9 +80,10 @@ struct PartialAudio {
     (segments, packets, holes) = (scan.segments, scan.packets, scan.holes)
     (headIsRebuilt, isEnded, pages) = (scan.headIsRebuilt, scan.last?.isEnd ?? false, scan.audioPages)
     cutBytes = max(0, size - scan.end)
-    if segments.isEmpty {
+    if scan.sequence < 2 {
+      // No head, or one without its tags.
       segments = [.bytes(PartialPages.headers(stream))]
-      headIsRebuilt = size > 0
+      headIsRebuilt = scan.sequence == 0 && size > 0
     }
     if isEnded, !continuing, let last = scan.last {
       frames = max(0, last.granule - Int64(preSkip))
@@ -92,7 +93,7 @@ struct PartialAudio {
     var tail: [[UInt8]] = []
     while !isEnded, let next = kept[packets + Int64(tail.count)] { tail.append(next) }
     strandedPackets = kept.keys.count { $0 >= packets + Int64(tail.count) }
-    var pageCount = scan.sequence
+    var pageCount = max(2, scan.sequence)
     if tail.isEmpty, let last = scan.last, pages > 0 {
       // The end-of-stream flag needs a packet: the last page is written anew.
       tail = last.wholePackets

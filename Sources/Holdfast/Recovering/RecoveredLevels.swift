@@ -18,9 +18,7 @@ struct RecoveredLevels {
     var known = LevelSummary()
     for record in records {
       guard case .levels(let summary) = record.event, summary.frames <= frames else { continue }
-      let bins = known.bins + summary.bins
-      known = summary
-      known.bins = bins
+      known.goOn(with: summary)
     }
     if known.frames == frames, let overview = Overview(restoring: known.bins, frames: frames) {
       summary = known

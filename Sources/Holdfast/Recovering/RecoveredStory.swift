@@ -23,8 +23,9 @@ struct RecoveredStory {
   /// - Parameters:
   ///   - ledger: its whole records.
   ///   - known: false where they don't tell what take it is.
-  init(_ ledger: [LedgerRecord], _ plan: PartialAudio, known: Bool, _ audio: OpenAudio?) {
-    let modified = audio?.modifiedMs ?? Stamp.wallMilliseconds
+  ///   - writtenMs: when its files were written last, ms since 1970.
+  init(_ ledger: [LedgerRecord], _ plan: PartialAudio, known: Bool, writtenMs: Int64?) {
+    let modified = writtenMs ?? Stamp.wallMilliseconds
     let times = ledger.compactMap(\.event.time)
     isKnown = known
     isLive = TakeStory(ledger).description?.live ?? true
@@ -41,6 +42,14 @@ struct RecoveredStory {
     wasLeft = left
     if known {
       records = ledger
+      if !ledger.contains(where: { if case .start = $0.event { true } else { false } }) {
+        // It was killed between the two.
+        let created = TakeStory(ledger).description?.createdMs ?? modified
+        records.insert(
+          LedgerRecord(
+            captureFrame: 0, effectiveFrame: 0, event: .start(EventTime(wallMs: created, bootNs: 0))),
+          at: min(1, ledger.count))
+      }
     } else {
       let description = TakeDescription(
         takeID: "unknown-\(String(plan.serial, radix: 16))", context: nil, createdMs: modified, source: "",

@@ -169,15 +169,36 @@ private struct RecoveryWork {
     }
     return Seal(state: .unusable)
   }
-  /// The manifest of the take beside this folder, where it is of this folder's ledger: only the clean-up is left.
-  private func cleanUpOnly() throws(RecorderFailure) -> Manifest? {
+  /// The take beside this folder that is this folder's: only the clean-up is left.
+  private func cleanUpOnly() throws(RecorderFailure) -> (TakeName, Manifest)? {
     guard audio == nil else { return nil }
-    let found = try disk { () throws(DiskError) in try place.sealedManifest(limit: Manifest.largest + 1) }
-    guard let bytes = found, let manifest = try? Manifest(bytes) else { return nil }
-    // The ledger is the last but the lock that is removed: without it nothing of a take can be left here.
-    if contents.isBare { return manifest }
     let id = TakeStory(contents.ledger.records).description?.takeID
-    return id != nil && id == manifest.story.description?.takeID ? manifest : nil
+    guard id != nil || contents.ledger.fault == .empty else { return nil }
+    let sealed = try disk { () throws(DiskError) in try place.sealedTakes(limit: Manifest.largest + 1) }
+    for (name, bytes) in sealed {
+      guard let manifest = try? Manifest(bytes) else { continue }
+      // Without a ledger, which goes last: where nothing is left that it hasn't.
+      let fits = id.map { manifest.story.description?.takeID == $0 } ?? holdsTails(place.path(of: name))
+      if fits { return (name, manifest) }
+    }
+    return nil
+  }
+  /// Whether a sealed take has all packets of the tails.
+  private func holdsTails(_ take: Path) -> Bool {
+    var wanted: [Int64: [UInt8]] = [:]
+    for packet in contents.tails.flatMap(\.packets) { wanted[packet.index] = packet.bytes }
+    if wanted.isEmpty { return true }
+    guard let file = try? ByteFile.open(take) else { return false }
+    var pages = OggPageReader(read: file.oggBytes)
+    var index: Int64 = 0
+    while let item = try? pages.next() {
+      guard case .page(let page) = item, page.sequence >= 2 else { continue }
+      for packet in page.wholePackets {
+        if let same = wanted.removeValue(forKey: index), same != packet { return false }
+        index += 1
+      }
+    }
+    return wanted.isEmpty
   }
 
   private func facts(_ seal: Seal, isSealed: Bool) -> RecoveryFacts {
@@ -222,8 +243,8 @@ private struct RecoveryWork {
       try disk { () throws(DiskError) in try audio.sync(path: shown) }
       return told(manifest, try sealing { () throws(SealError) in try place.commit() }, lost: 0, [])
     case .finish:
-      guard let manifest = seal.manifest ?? cleanUp else { break }
-      let name = seal.sealed ?? place.name
+      guard let manifest = seal.manifest ?? cleanUp?.1 else { break }
+      let name = seal.sealed ?? cleanUp?.0 ?? place.name
       return told(manifest, try sealing { () throws(SealError) in try place.finish(name) }, lost: 0, [])
     case .seal(_, let story):
       guard let plan else { break }
@@ -249,7 +270,9 @@ private struct RecoveryWork {
     try disk { () throws(DiskError) in try place.keepAside(ledger: tornLedger, tails: tornTails) }
     let read = plan.bytes(over: file?.oggBytes)
     let problems = PartialProblems.list(plan, contents)
-    let records = RecoveredStory(contents.ledger.records, plan, known: storyState != .unknown, audio)
+    let records = RecoveredStory(
+      contents.ledger.records, plan, known: storyState != .unknown,
+      writtenMs: place.lastWrittenMs ?? audio?.modifiedMs)
     let levels = try opus { () throws(OpusFileError) in
       try RecoveredLevels(records.records, frames: plan.frames, read: read)
     }

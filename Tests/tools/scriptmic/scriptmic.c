@@ -10,6 +10,7 @@
 #include <alsa/asoundlib.h>
 #include <alsa/pcm_external.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,6 +55,7 @@ struct mic {
   double told;         /* the last pointer told to alsa-lib: it must never go back */
   snd_pcm_uframes_t boundary, avail_min;
   FILE *log;
+  volatile double *counter;  /* shared with who watches: epoch, the device frame that the program reads next */
 };
 
 static struct hardware *all;
@@ -190,9 +193,9 @@ static int mic_start(snd_pcm_ioplug_t *io) {
   struct hardware *h = m->hw;
   if (!h->epoch) {
     h->epoch = h->last = now();
+    if (m->counter) m->counter[0] = h->epoch;
     say(m, "epoch %.6f", h->epoch);
-  }
-  tick(m);
+  } else tick(m);  /* the first start is at frame 0, however long that took */
   if (device_time(m) < h->gone) return -ENODEV;
   m->base = m->read = floor(h->position);
   h->shown = h->position;
@@ -306,6 +309,7 @@ static snd_pcm_sframes_t mic_transfer(
     }
   }
   m->read += (double)n;
+  if (m->counter) m->counter[1] = m->read;
   arm(m);
   return (snd_pcm_sframes_t)n;
 }
@@ -347,6 +351,7 @@ static int mic_hw_params(snd_pcm_ioplug_t *io, snd_pcm_hw_params_t *p) {
 static void release(struct mic *m) {
   m->hw->taken = 0;
   if (m->log) fclose(m->log);
+  if (m->counter) munmap((void *)(uintptr_t)m->counter, 4096);
   if (m->timer >= 0) close(m->timer);
   free(m->file);
   free(m);
@@ -412,8 +417,14 @@ static int load_wav(struct mic *m, const char *path) {
 }
 
 /* ---- opening ---- */
+static volatile double *share(const char *path) {
+  int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  void *at = file < 0 || ftruncate(file, 4096) < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (file >= 0) close(file);
+  return at == MAP_FAILED ? NULL : at;
+}
 struct keys {
-  const char *wav, *raw, *script, *formats, *log;
+  const char *wav, *raw, *script, *formats, *log, *counter;
   long rate_min, rate_max, channels_min, channels_max, period_min, period_max, buffer_max, loop, drift, demand, open_error;
 };
 static int read_keys(snd_config_t *conf, struct keys *k) {
@@ -424,7 +435,8 @@ static int read_keys(snd_config_t *conf, struct keys *k) {
     long v;
     if (snd_config_get_id(entry, &id) < 0 || !strcmp(id, "type") || !strcmp(id, "comment") || !strcmp(id, "hint")) continue;
     const struct { const char *id; const char **to; } texts[] = {
-      { "wav", &k->wav }, { "raw", &k->raw }, { "script", &k->script }, { "formats", &k->formats }, { "log", &k->log } };
+      { "wav", &k->wav }, { "raw", &k->raw }, { "script", &k->script }, { "formats", &k->formats }, { "log", &k->log },
+      { "counter", &k->counter } };
     const struct { const char *id; long *to, *also; } numbers[] = {
       { "rate", &k->rate_min, &k->rate_max }, { "rate_min", &k->rate_min, 0 }, { "rate_max", &k->rate_max, 0 },
       { "channels", &k->channels_min, &k->channels_max }, { "channels_min", &k->channels_min, 0 },
@@ -518,6 +530,7 @@ SND_PCM_PLUGIN_DEFINE_FUNC(scriptmic) {
   m->loop = (int)k.loop;
   m->on_demand = (int)k.demand;
   if (k.log && *k.log) m->log = fopen(k.log, "a");
+  if (k.counter && *k.counter) m->counter = share(k.counter);
   m->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   if (m->timer < 0) err = -errno;
   else if (!m->on_demand && now() < hw->gone) err = -ENODEV;

@@ -43,9 +43,9 @@ public final class PartialFolder: Sendable {
         try Disk.makeFolder(temporary, in: parent)
         let made = try Disk.openFolder(temporary, in: parent)
         let file = try Disk.create(TakeName.Inside.lock, in: made)
-        guard try Disk.lock(file, path: TakeName.Inside.lock) else {
-          throw DiskError(call: "flock", path: TakeName.Inside.lock, errno: Errno(EBUSY))
-        }
+        guard try Disk.lock(file, path: TakeName.Inside.lock), let ours = Disk.identity(file),
+          Disk.identity(TakeName.Inside.lock, in: made)?.isSameFile(as: ours) == true
+        else { throw DiskError(call: "flock", path: TakeName.Inside.lock, errno: Errno(EBUSY)) }
         inside = made
         lock = file
         self.temporary = temporary
@@ -109,7 +109,7 @@ public final class PartialFolder: Sendable {
         else { continue }
         removeNew(name, in: parent)  // while the lock is held: its maker meets that, and begins again
       } else {
-        removeNew(name, in: parent)
+        try? Disk.removeFolder(name, in: parent)  // if it is empty: its maker may just be making the lock
       }
     }
   }

@@ -92,7 +92,7 @@ import Testing
     _ = try run("cp", ["-a", folder.file("takes"), twin.file("takes")])
     #expect(try recover(twin).code == 0)
     let fault = try FaultDisk(
-      "renameat2[/audio.opus]@1=KILL", under: folder.file("takes"), log: folder.file("log"))
+      "pwrite[/manifest]@1=KILLAFTER", under: folder.file("takes"), log: folder.file("log"))
     _ = try holdfast(["recover", folder.file("takes")], environment: fault.environment)
     usleep(50_000)
     let manifest = folder.file("takes/take.opus.partial/manifest")

@@ -17,7 +17,8 @@ struct Periodicity {
   private var curve = [Float](repeating: 0, count: lags + 4)
 
   /// Measures the chunk's four windows; the first's middle hop is the last of the chunk before.
-  mutating func measure(_ samples: Span<Float>) {
+  mutating func measure(_ at4: [Float]) {
+    let samples = at4.span
     for hop in 2..<Self.hops {
       let first = SpeechBand.origin4 - 20 + 40 * (hop - 2)
       let base = hop * Self.lags
@@ -29,8 +30,8 @@ struct Periodicity {
     }
     for window in 0..<4 {
       let own = energy[window] + energy[window + 1] + energy[window + 2]
-      Self.correlate(products.span, energies.span, window * Self.lags, own, &curve)
-      (strength[window], lag[window]) = Self.peak(curve.span)
+      Self.correlate(products, energies, window * Self.lags, own, &curve)
+      (strength[window], lag[window]) = Self.peak(curve)
     }
   }
   mutating func advance() {
@@ -43,12 +44,12 @@ struct Periodicity {
   }
 
   private static func power(_ samples: Span<Float>, _ first: Int) -> Float {
-    var sum: Float = 0
-    for n in 0..<40 {
-      let v = unsafe samples[unchecked: first &+ n]
+    var sum = Four(repeating: 0)
+    for n in 0..<10 {
+      let v = load(samples, first &+ n &* 4)
       sum += v * v
     }
-    return sum
+    return sum.sum()
   }
 
   /// Powers of the 40 samples at each lag.
@@ -92,8 +93,9 @@ struct Periodicity {
   }
 
   private static func correlate(
-    _ sums: Span<Float>, _ powers: Span<Float>, _ p: Int, _ own: Float, _ curve: inout [Float]
+    _ products: [Float], _ energies: [Float], _ p: Int, _ own: Float, _ curve: inout [Float]
   ) {
+    let (sums, powers) = (products.span, energies.span)
     let tiny: Float = 1e-9
     let q = lags
     var r = curve.mutableSpan
@@ -108,18 +110,21 @@ struct Periodicity {
   }
 
   /// Lags 56 to 10 stand at 3 to 49; the shorter lag wins a tie, as its multiples correlate too.
-  private static func peak(_ r: Span<Float>) -> (strength: Float, lag: Float) {
-    var best: Float = 0
-    var place = longest - 10
+  private static func peak(_ curve: [Float]) -> (strength: Float, lag: Float) {
+    let r = curve.span
+    var highest = Four(repeating: 0)
     var i = 3
     while i < 50 {
-      let v = unsafe r[unchecked: i]
-      if unsafe v >= best && v > 0 && v >= r[unchecked: i &- 1] && v >= r[unchecked: i &+ 1] {
-        best = v
-        place = i
-      }
-      i &+= 1
+      let at = min(i, 46)  // the last four overlap the ones before
+      let v = load(r, at)
+      let peaks = (v .>= load(r, at &- 1)) .& (v .>= load(r, at &+ 1)) .& (v .> highest)
+      highest.replace(with: v, where: peaks)
+      i &+= 4
     }
-    return (min(1, best), Float(longest - place))
+    let best = highest.max()
+    guard best > 0 else { return (0, 10) }
+    i = 49
+    while unsafe i > 3 && r[unchecked: i] != best { i &-= 1 }
+    return (min(1, best), Float(longest - i))
   }
 }

@@ -16,14 +16,14 @@ struct QuadSpectrum {
   private var re = [Four](repeating: Four(repeating: 0), count: size)
   private var im = [Four](repeating: Four(repeating: 0), count: size)
   private var bins = [Four](repeating: Four(repeating: 0), count: size)
-  private let window: [Float]
+  private let window: [Four]  // each value in all lanes
   private let cosines: [Float]  // of 2πk/512
   private let sines: [Float]
   private let places: [Int]  // where the FFT leaves bin k
   private let scale: Float
 
   init(tables: SpeechTables) {
-    window = tables.window
+    window = tables.window.map { Four(repeating: $0) }
     cosines = (0..<512).map { Float(cos(2 * .pi * Double($0) / 512)) }
     sines = (0..<512).map { Float(sin(2 * .pi * Double($0) / 512)) }
     places = (0..<Self.size).map { ($0 & 3) << 6 | ($0 & 12) << 2 | ($0 & 48) >> 2 | $0 >> 6 }
@@ -32,20 +32,21 @@ struct QuadSpectrum {
   }
 
   /// Measures the windows that start at `first`, 160 samples apart.
-  mutating func measure(_ samples: Span<Float>, at first: Int) {
-    Self.gather(samples, at: first, window.span, &time)
-    Self.firstStage(time.span, cosines.span, sines.span, &re, &im)
-    Self.stage(quarter: 16, blocks: 4, cosines.span, sines.span, &re, &im)
-    Self.stage(quarter: 4, blocks: 16, cosines.span, sines.span, &re, &im)
+  mutating func measure(_ samples: [Float], at first: Int) {
+    Self.gather(samples, at: first, window, &time)
+    Self.firstStage(time, cosines, sines, &re, &im)
+    Self.stage(quarter: 16, blocks: 4, cosines, sines, &re, &im)
+    Self.stage(quarter: 4, blocks: 16, cosines, sines, &re, &im)
     Self.lastStage(&re, &im)
-    Self.untangle(re.span, im.span, cosines.span, sines.span, places.span, &bins)
-    Self.sum(bins.span, scale, &powers)
+    Self.untangle(re, im, cosines, sines, places, &bins)
+    Self.sum(bins, scale, &powers)
   }
 
   /// Turns four windows into lanes, and takes their mean out.
   private static func gather(
-    _ samples: Span<Float>, at first: Int, _ shape: Span<Float>, _ time: inout [Four]
+    _ source: [Float], at first: Int, _ window: [Four], _ time: inout [Four]
   ) {
+    let (samples, shape) = (source.span, window.span)
     var target = time.mutableSpan
     var sum = Four(repeating: 0)
     var i = 0
@@ -66,9 +67,9 @@ struct QuadSpectrum {
 
   /// Radix 4, decimation in frequency. Of the 256 points the last 96 are zero: nothing is added for them.
   private static func firstStage(
-    _ t: Span<Four>, _ cosine: Span<Float>, _ sine: Span<Float>, _ real: inout [Four],
-    _ imaginary: inout [Four]
+    _ time: [Four], _ cosines: [Float], _ sines: [Float], _ real: inout [Four], _ imaginary: inout [Four]
   ) {
+    let (t, cosine, sine) = (time.span, cosines.span, sines.span)
     var re = real.mutableSpan
     var im = imaginary.mutableSpan
     for n in 0..<64 {
@@ -82,16 +83,19 @@ struct QuadSpectrum {
       let k = 2 &* n  // twiddles are of 512 points
       turn(dr + bi, di - br, unsafe cosine[unchecked: k], unsafe sine[unchecked: k], &re, &im, n &+ 64)
       turn(
-        sr - br, si - bi, unsafe cosine[unchecked: 2 &* k], unsafe sine[unchecked: 2 &* k], &re, &im, n &+ 128)
+        sr - br, si - bi, unsafe cosine[unchecked: 2 &* k], unsafe sine[unchecked: 2 &* k], &re, &im, n &+ 128
+      )
       turn(
-        dr - bi, di + br, unsafe cosine[unchecked: 3 &* k], unsafe sine[unchecked: 3 &* k], &re, &im, n &+ 192)
+        dr - bi, di + br, unsafe cosine[unchecked: 3 &* k], unsafe sine[unchecked: 3 &* k], &re, &im, n &+ 192
+      )
     }
   }
 
   private static func stage(
-    quarter: Int, blocks: Int, _ cosine: Span<Float>, _ sine: Span<Float>, _ real: inout [Four],
+    quarter: Int, blocks: Int, _ cosines: [Float], _ sines: [Float], _ real: inout [Four],
     _ imaginary: inout [Four]
   ) {
+    let (cosine, sine) = (cosines.span, sines.span)
     var re = real.mutableSpan
     var im = imaginary.mutableSpan
     let step = 128 / quarter
@@ -152,9 +156,11 @@ struct QuadSpectrum {
 
   /// From the FFT of even and odd samples to the powers of the real one: |E ± T|² = |E|² + |T|² ± 2·Re(E·T̄).
   private static func untangle(
-    _ re: Span<Four>, _ im: Span<Four>, _ cosine: Span<Float>, _ sine: Span<Float>, _ place: Span<Int>,
+    _ real: [Four], _ imaginary: [Four], _ cosines: [Float], _ sines: [Float], _ places: [Int],
     _ result: inout [Four]
   ) {
+    let (re, im, place) = (real.span, imaginary.span, places.span)
+    let (cosine, sine) = (cosines.span, sines.span)
     var bins = result.mutableSpan
     for k in 4..<128 {
       let (i, j) = unsafe (place[unchecked: k], place[unchecked: 256 &- k])
@@ -174,7 +180,8 @@ struct QuadSpectrum {
     bins[128] = 4 * (xr * xr + xi * xi)
   }
 
-  private static func sum(_ bins: Span<Four>, _ scale: Float, _ powers: inout [Four]) {
+  private static func sum(_ all: [Four], _ scale: Float, _ powers: inout [Four]) {
+    let bins = all.span
     for band in 0..<bands {
       var sum = Four(repeating: 0)
       for k in edges[band]..<edges[band + 1] { unsafe sum += bins[unchecked: k] }

@@ -23,11 +23,12 @@ struct SpeechBand {
   private var quarter2 = [Float](repeating: 0, count: 176)
   private var quarter3 = [Float](repeating: 0, count: 176)
   private var raw4 = [Float](repeating: 0, count: 164)  // [3] is the sample before the 160 of this chunk
-  private let third: [Float]
-  private let quarter: [Float]
+  private let third: [Four]  // each tap in all lanes
+  private let quarter: [Four]
 
   init(tables: SpeechTables) {
-    (third, quarter) = (tables.third, tables.quarter)
+    third = tables.third.map { Four(repeating: $0) }
+    quarter = tables.quarter.map { Four(repeating: $0) }
   }
 
   var isFull: Bool { count == Self.chunk }
@@ -44,11 +45,11 @@ struct SpeechBand {
 
   /// Makes `at16` and `at4` of the chunk.
   mutating func make() {
-    Self.split(input.span, &phase0, &phase1, &phase2)
-    Self.makeAt16(phase0.span, phase1.span, phase2.span, third.span, &at16)
-    Self.splitQuarters(at16.span, &quarter0, &quarter1, &quarter2, &quarter3)
-    Self.makeAt4(quarter0.span, quarter1.span, quarter2.span, quarter3.span, quarter.span, &raw4)
-    Self.emphasize(raw4.span, &at4)
+    Self.split(input, &phase0, &phase1, &phase2)
+    Self.makeAt16(phase0, phase1, phase2, third, &at16)
+    Self.splitQuarters(at16, &quarter0, &quarter1, &quarter2, &quarter3)
+    Self.makeAt4(quarter0, quarter1, quarter2, quarter3, quarter, &raw4)
+    Self.emphasize(raw4, &at4)
   }
 
   /// Goes on to the next chunk.
@@ -63,12 +64,20 @@ struct SpeechBand {
   }
   private static func keep(_ n: Int, _ samples: inout [Float]) {
     let from = samples.count - n
-    for i in 0..<n { samples[i] = samples[from + i] }
+    var target = samples.mutableSpan
+    var i = 0
+    while i < n {  // up to 256 of 896: source and target don't overlap, or the source is ahead
+      store(
+        unsafe target.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: (from &+ i) &* 4, as: Four.self),
+        &target, i)
+      i &+= 4
+    }
   }
 
   private static func split(
-    _ source: Span<Float>, _ phase0: inout [Float], _ phase1: inout [Float], _ phase2: inout [Float]
+    _ input: [Float], _ phase0: inout [Float], _ phase1: inout [Float], _ phase2: inout [Float]
   ) {
+    let source = input.span
     var p0 = phase0.mutableSpan
     var p1 = phase1.mutableSpan
     var p2 = phase2.mutableSpan
@@ -86,31 +95,36 @@ struct SpeechBand {
 
   /// Sample m at 16 kHz is centred on frame 3 m − 1: tap k meets frame 3 m + 15 − k. Taps k and 32 − k are equal.
   private static func makeAt16(
-    _ p0: Span<Float>, _ p1: Span<Float>, _ p2: Span<Float>, _ taps: Span<Float>, _ at16: inout [Float]
+    _ phase0: [Float], _ phase1: [Float], _ phase2: [Float], _ third: [Four], _ at16: inout [Float]
   ) {
+    let (p0, p1, p2, taps) = (phase0.span, phase1.span, phase2.span, third.span)
     var target = at16.mutableSpan
     var o = 0
     while o < 640 {
       let at = history &+ o
-      var sum = load(p2, at &- 6) * taps[16]
-      var other = Four(repeating: 0)
+      var low = load(p2, at &- 6) * (unsafe taps[unchecked: 16])
+      var high = load(p2, at &- 2) * (unsafe taps[unchecked: 16])
       for q in 0..<11 {
         let tap = unsafe taps[unchecked: 3 &* q]
-        other += (load(p0, at &- q) + load(p1, at &- 11 &+ q)) * tap
+        low += (load(p0, at &- q) + load(p1, at &- 11 &+ q)) * tap
+        high += (load(p0, at &+ 4 &- q) + load(p1, at &- 7 &+ q)) * tap
       }
       for q in 0..<5 {
         let tap = unsafe taps[unchecked: 3 &* q &+ 1]
-        sum += (load(p2, at &- 1 &- q) + load(p2, at &- 11 &+ q)) * tap
+        low += (load(p2, at &- 1 &- q) + load(p2, at &- 11 &+ q)) * tap
+        high += (load(p2, at &+ 3 &- q) + load(p2, at &- 7 &+ q)) * tap
       }
-      store(sum + other, &target, origin16 &- 5 &+ o)
-      o &+= 4
+      store(low, &target, origin16 &- 5 &+ o)
+      store(high, &target, origin16 &- 1 &+ o)
+      o &+= 8
     }
   }
 
   private static func splitQuarters(
-    _ source: Span<Float>, _ quarter0: inout [Float], _ quarter1: inout [Float], _ quarter2: inout [Float],
+    _ at16: [Float], _ quarter0: inout [Float], _ quarter1: inout [Float], _ quarter2: inout [Float],
     _ quarter3: inout [Float]
   ) {
+    let source = at16.span
     var q0 = quarter0.mutableSpan
     var q1 = quarter1.mutableSpan
     var q2 = quarter2.mutableSpan
@@ -131,14 +145,16 @@ struct SpeechBand {
 
   /// Sample m at 4 kHz is centred on sample 4 m at 16 kHz.
   private static func makeAt4(
-    _ q0: Span<Float>, _ q1: Span<Float>, _ q2: Span<Float>, _ q3: Span<Float>, _ taps: Span<Float>,
+    _ quarter0: [Float], _ quarter1: [Float], _ quarter2: [Float], _ quarter3: [Float], _ quarter: [Four],
     _ raw4: inout [Float]
   ) {
+    let (q0, q1, q2, q3) = (quarter0.span, quarter1.span, quarter2.span, quarter3.span)
+    let taps = quarter.span
     var raw = raw4.mutableSpan
     var o = 0
     while o < 160 {
       let at = o &+ 6
-      var sum = load(q0, at) * taps[24]
+      var sum = load(q0, at) * (unsafe taps[unchecked: 24])
       var other = Four(repeating: 0)
       for a in 1..<7 {
         sum += (load(q0, at &+ a) + load(q0, at &- a)) * (unsafe taps[unchecked: 24 &- 4 &* a])
@@ -155,7 +171,8 @@ struct SpeechBand {
   }
 
   /// Raises high frequencies, since most of a voice's power lies low.
-  private static func emphasize(_ made: Span<Float>, _ at4: inout [Float]) {
+  private static func emphasize(_ raw4: [Float], _ at4: inout [Float]) {
+    let made = raw4.span
     var target = at4.mutableSpan
     var o = 0
     while o < 160 {

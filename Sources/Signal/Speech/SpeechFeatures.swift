@@ -13,6 +13,7 @@ struct SpeechFeatures {
   /// The hop that is measured next.
   private(set) var next: Int64 = 0
   private var values = [Float](repeating: 0, count: 24)
+  private var loudness = Four(repeating: 0)
   private var rows = [Four](repeating: Four(repeating: 0), count: 12)
 
   init() {
@@ -44,13 +45,10 @@ struct SpeechFeatures {
   private mutating func measure(_ body: (Int64, Span<Float>) -> Void) {
     band.make()
     // The first of a chunk's four windows stands for the last hop of the chunk before.
-    spectrum.measure(band.at16.span, at: SpeechBand.origin16 - 240)
-    periodicity.measure(band.at4.span)
+    spectrum.measure(band.at16, at: SpeechBand.origin16 - 240)
+    periodicity.measure(band.at4)
     let firstHop = chunkStart / Self.hop - 1
-    loudness = Four(repeating: 0)
-    for b in 1..<9 { loudness += spectrum.powers[b] + 1e-9 }
-    loudness = tenLog10(loudness)
-    for b in 0..<QuadSpectrum.bands { rows[b] = tenLog10(spectrum.powers[b] + 1e-9) }
+    turn()
     for lane in 0..<4 {
       let hop = firstHop + Int64(lane)
       guard hop >= next, frames >= hop * Self.hop + Self.reach else { continue }
@@ -59,23 +57,42 @@ struct SpeechFeatures {
       body(hop, values.span.extracting(0..<Self.count))
     }
   }
-  private var loudness = Four(repeating: 0)
+  /// From lanes of windows to a row of bands for each window.
+  private mutating func turn() {
+    let powers = spectrum.powers
+    var sum = Four(repeating: 0)
+    for b in 1..<9 { sum += powers[b] + 1e-9 }
+    loudness = tenLog10(sum)
+    for group in 0..<3 {
+      let b = group * 4
+      let none = Four(repeating: 1)
+      let (p, q) = (tenLog10(powers[b] + 1e-9), tenLog10(powers[b + 1] + 1e-9))
+      let r = group < 2 ? tenLog10(powers[b + 2] + 1e-9) : none
+      let s = group < 2 ? tenLog10(powers[b + 3] + 1e-9) : none
+      (rows[group], rows[group + 3], rows[group + 6], rows[group + 9]) = transpose(p, q, r, s)
+    }
+  }
 
   private mutating func finish(_ lane: Int) {
-    var bands = SpeechLevels.Bands(repeating: 0)
-    for b in 0..<QuadSpectrum.bands { bands[b] = rows[b][lane] }
+    let bands = Bands(rows[lane * 3], rows[lane * 3 + 1], rows[lane * 3 + 2])
     let strength = periodicity.strength[lane]
     levels.follow(bands, loudness: loudness[lane], periodicity: strength)
-    typealias Bands = SpeechLevels.Bands
-    let floors = ((bands - levels.floor) * (1 / 12.0)).clamped(
-      lowerBound: Bands(repeating: 0), upperBound: Bands(repeating: 3))
-    let talkers = ((bands - levels.talker) * (1 / 20.0)).clamped(
-      lowerBound: Bands(repeating: -3), upperBound: Bands(repeating: 1))
-    for b in 0..<QuadSpectrum.bands {
-      values[b] = floors[b]
-      values[b + 10] = talkers[b]
+    let talker = levels.talker
+    let above = Bands.zip(bands, levels.floor) {
+      least(most(($0 - $1) * (1 / 12.0), Four(repeating: 0)), Four(repeating: 3))
     }
-    values[20] = strength
-    values[21] = strength * (periodicity.lag[lane] - 33) * (1 / 23.0)
+    let relative = bands.map {
+      least(most(($0 - talker) * (1 / 20.0), Four(repeating: -3)), Four(repeating: 1))
+    }
+    let pitch = strength * (periodicity.lag[lane] - 33) * (1 / 23.0)
+    var target = values.mutableSpan
+    store(above.a, &target, 0)
+    store(above.b, &target, 4)
+    store(above.c, &target, 8)  // what isn't a band is written over
+    store(relative.a, &target, 10)
+    store(relative.b, &target, 14)
+    store(relative.c, &target, 18)
+    target[20] = strength
+    target[21] = pitch
   }
 }

@@ -21,15 +21,16 @@ struct SpeechNet {
   /// - Parameter inputs: shape `[SpeechFeatures.count]`.
   mutating func step(_ inputs: Span<Float>) {
     logit = Self.step(
-      inputs, weights.gates.span, weights.biases.span, weights.output.span, state.span, &fresh)
+      inputs, weights.gates, weights.biases, weights.output, state, &fresh)
     logit += weights.bias
     swap(&state, &fresh)
   }
 
   private static func step(
-    _ inputs: Span<Float>, _ w: Span<Float>, _ biases: Span<Float>, _ outputs: Span<Float>, _ old: Span<Float>,
+    _ inputs: Span<Float>, _ gates: [Float], _ constants: [Float], _ output: [Float], _ state: [Float],
     _ next: inout [Float]
   ) -> Float {
+    let (w, biases, outputs, old) = (gates.span, constants.span, output.span, state.span)
     var new = next.mutableSpan
     var at = 0
     var sum = SIMD8<Float>(repeating: 0)
@@ -63,7 +64,8 @@ struct SpeechNet {
     return sum.sum()
   }
 
-  @inline(__always) private static func unit(_ r: Four, _ z: Four, _ x: Four, _ h: Four, _ old: Four) -> Four {
+  @inline(__always) private static func unit(_ r: Four, _ z: Four, _ x: Four, _ h: Four, _ old: Four) -> Four
+  {
     let new = tanh(x + sigmoid(r) * h)
     return new + sigmoid(z) * (old - new)
   }

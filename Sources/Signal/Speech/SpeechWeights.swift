@@ -27,7 +27,7 @@ struct SpeechWeights: Sendable {
     var bytes: [UInt8] = []
     var (bits, held) = (UInt32(0), 0)
     base64.withUTF8Buffer { text in
-      for unsafe c in unsafe text {
+      for unsafec in unsafe text {
         let six: UInt8
         switch c {
         case 65...90: six = c - 65

@@ -11,6 +11,9 @@ typealias Four = SIMD4<Float>
   unsafe bytes.storeBytes(of: value, toUncheckedByteOffset: index &* 4, as: Four.self)
 }
 
+@inline(__always) func least(_ a: Four, _ b: Four) -> Four { a.replacing(with: b, where: b .< a) }
+@inline(__always) func most(_ a: Four, _ b: Four) -> Four { a.replacing(with: b, where: b .> a) }
+
 /// Turns four vectors' rows into columns.
 @inline(__always) func transpose(_ a: Four, _ b: Four, _ c: Four, _ d: Four) -> (Four, Four, Four, Four) {
   (
@@ -36,7 +39,7 @@ typealias Four = SIMD4<Float>
 
 /// tanh to within 3e-7, by the continued fraction to the seventh term.
 @inline(__always) func tanh(_ v: Four) -> Four {
-  let x = v.clamped(lowerBound: Four(repeating: -4.97), upperBound: Four(repeating: 4.97))
+  let x = least(most(v, Four(repeating: -4.97)), Four(repeating: 4.97))
   let q = x * x
   let above = x * (135_135 + q * (17_325 + q * (378 + q)))
   let below = 135_135 + q * (62_370 + q * (3_150 + q * 28))

@@ -27,7 +27,8 @@ struct SpeechWeights: Sendable {
     var bytes: [UInt8] = []
     var (bits, held) = (UInt32(0), 0)
     base64.withUTF8Buffer { text in
-      for unsafec in unsafe text {
+      for i in 0..<text.count {
+        let c = unsafe text[i]
         let six: UInt8
         switch c {
         case 65...90: six = c - 65

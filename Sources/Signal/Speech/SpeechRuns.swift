@@ -17,6 +17,7 @@ public struct SpeechChange: Sendable, Equatable {
 struct SpeechRuns {
   static let hop: Int64 = 480
   private static let shortest: Int64 = 2_880
+  private static let latest: Int64 = 6_720
   private static let on: Float = 0.3
   private static let off: Float = -0.3
   /// At most this many are kept: ten hours of a pause every 1.8 s.
@@ -55,7 +56,9 @@ struct SpeechRuns {
       return
     }
     guard to > from else { return }
-    let run = (open?.lowerBound ?? from)..<to
+    var run = (open?.lowerBound ?? from)..<to
+    // What was short and is long past can't be told in time any more: it was a click before the word.
+    if !isSure, to - run.lowerBound > Self.latest { run = from..<to }
     open = run
     if !isSure, run.upperBound - run.lowerBound >= Self.shortest {
       isSure = true

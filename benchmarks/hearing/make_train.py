@@ -12,8 +12,8 @@ from features import measure
 from noises import NOISES, db
 from voices import FS, SETS
 
-KINDS = ["white", "pink", "brown", "hum", "fan", "babble", "babble", "keyboard", "breath", "music"] + [
-    "any_spectrum"] * 3 + ["tones"] + ["events"] * 2 + ["melody"] + ["recorded_music"] * 3 + ["none"]
+KINDS = ["white", "pink", "brown", "hum", "fan", "babble", "babble", "babble", "keyboard", "breath", "music"] + [
+    "any_spectrum"] * 3 + ["tones"] + ["events"] * 2 + ["melody"] * 2 + ["recorded_music"] * 4 + ["none"]
 ALONE = ["recorded_music"] * 9 + ["melody"] * 4 + ["music"] * 2 + ["events"] * 3 + ["tones", "any_spectrum", "keyboard", "fan", "hum"]
 
 
@@ -69,7 +69,8 @@ def one(seed, cache):
         if kind == "none":
             y = x + (r.standard_normal(n) * db(r.uniform(-92, -72)) if r.random() < 0.6 else 0)
         else:
-            y = sets.mix(x, segs, kind, float(r.uniform(0, 38) if kind != "babble" else r.uniform(8, 34)), level, r, "train", cache)
+            snr = float(r.uniform(0, 16) if r.random() < 0.5 else r.uniform(0, 38)) + (3 if kind == "babble" else 0)
+            y = sets.mix(x, segs, kind, snr, level, r, "train", cache)
             if r.random() < 0.3:
                 y = sets.mix(y, segs, str(r.choice(["any_spectrum", "pink", "fan"])), float(r.uniform(10, 40)), level, r, "train", cache)
         return np.clip(swell(y, r) if r.random() < 0.15 else y, -1, 1), segs

@@ -185,7 +185,7 @@ struct QuadSpectrum {
     for band in 0..<bands {
       var sum = Four(repeating: 0)
       for k in edges[band]..<edges[band + 1] { unsafe sum += bins[unchecked: k] }
-      powers[band] = sum * scale
+      powers[band] = most(sum * scale, Four(repeating: 0))  // rounding can leave less than nothing
     }
   }
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes the trained net as Swift, and what holds Swift to it: export.py WEIGHTS.npz REPOSITORY"""
+
 import base64, json, os, sys
 import numpy as np
 import features
@@ -21,8 +22,11 @@ def main():
     text = base64.b64encode(flat.tobytes()).decode()
     lines = "\n".join("      " + text[i : i + 100] for i in range(0, len(text), 100))
     with open(os.path.join(sys.argv[2], "Sources/Signal/Speech/TrainedWeights.swift"), "w") as f:
-        f.write('// Written by benchmarks/hearing/export.py; %d weights.\n\nextension SpeechWeights {\n' % len(flat))
-        f.write('  static let trained = SpeechWeights(\n    size: %d, inputs: %d,\n    base64: """\n%s\n      """)\n}\n' % (size, INPUTS, lines))
+        f.write("// Written by benchmarks/hearing/export.py; %d weights.\n\nextension SpeechWeights {\n" % len(flat))
+        f.write(
+            '  static let trained = SpeechWeights(\n    size: %d, inputs: %d,\n    base64: """\n%s\n      """)\n}\n'
+            % (size, INPUTS, lines)
+        )
     golden(sys.argv[1], sys.argv[2])
 
 
@@ -41,8 +45,11 @@ def golden(path, repository):
     bands, per, lag = measure(x)
     values = inputs(bands, per, lag)
     o = recur(values, *load_weights(path))
-    out = dict(about="Two seconds by GoldenTests.signal(): what the net gets of every tenth hop, and every logit.",
-               inputs=[[round(float(v), 4) for v in row] for row in values[5::10]], logits=[round(float(v), 3) for v in o])
+    out = dict(
+        about="Two seconds by GoldenTests.signal(): what the net gets of every tenth hop, and every logit.",
+        inputs=[[round(float(v), 4) for v in row] for row in values[5::10]],
+        logits=[round(float(v), 3) for v in o],
+    )
     with open(os.path.join(repository, "testaudio/speech_golden.json"), "w") as f:
         f.write(json.dumps(out) + "\n")
 

@@ -2,6 +2,7 @@
 
 Swift does the same in Sources/Signal/Speech, a sample at a time; golden.json holds both to it.
 """
+
 import numpy as np
 from scipy.signal import firwin, upfirdn
 from numba import njit
@@ -95,8 +96,14 @@ def inputs(bands, per, lag):
     bands = bands.astype(np.float64)
     floors, talker = track(bands, per.astype(np.float64))
     return np.concatenate(
-        [np.clip((bands - floors) / 12, 0, 3), np.clip((bands - talker[:, None]) / 20, -3, 1), per[:, None],
-         (per * (lag - 33) / 23)[:, None]], 1).astype(np.float32)
+        [
+            np.clip((bands - floors) / 12, 0, 3),
+            np.clip((bands - talker[:, None]) / 20, -3, 1),
+            per[:, None],
+            (per * (lag - 33) / 23)[:, None],
+        ],
+        1,
+    ).astype(np.float32)
 
 
 @njit(cache=True)

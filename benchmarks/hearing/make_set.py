@@ -8,6 +8,7 @@ and music that the training never sees. labels.json: an item's speech [[start_ms
 kept), nosignal (AC level under -72 dBFS for 2 s and more), quiet_grey (under -64 dBFS), group, noise, snr, level. SNR is
 RMS of active speech over RMS of the noise, both in 50-8000 Hz (keyboard, breath: the loudest 5 % of frames).
 """
+
 import argparse, hashlib, json, os
 import numpy as np
 import soundfile as sf
@@ -84,8 +85,9 @@ def mix(x, segs, kind, snr, level, rng, split, cache):
     return x + noise + rng.standard_normal(n) * db(-78)
 
 
-ARTIFACTS = ("dc clip agc agc2 noise_on noise_off fade gate gate2 reverb4 reverb8 two_levels dropouts start_at_once "
-             "hp_thin").split()
+ARTIFACTS = (
+    "dc clip agc agc2 noise_on noise_off fade gate gate2 reverb4 reverb8 two_levels dropouts start_at_once " "hp_thin"
+).split()
 NO_SIGNAL = "mute_mid mute_start mute_lsb mute_dc hiss_only fan_only hum_only music_only quiet50_ok".split()
 
 
@@ -210,8 +212,12 @@ def no_signal(kind, x, segs, level, rng, split, cache):
     n = FS * 18
     if kind == "hiss_only":
         return rng.standard_normal(n) * db(-80), []
-    name, level = {"fan_only": ("fan", -45), "hum_only": ("hum", -40), "music_only": ("music", -35),
-                   "recorded_music_only": ("recorded_music", -30)}[kind]
+    name, level = {
+        "fan_only": ("fan", -45),
+        "hum_only": ("hum", -40),
+        "music_only": ("music", -35),
+        "recorded_music_only": ("recorded_music", -30),
+    }[kind]
     y = NOISES[name](n, rng, cache=cache, split=split)
     return y / y.std() * db(level), []
 
@@ -224,8 +230,17 @@ def build(s, i, split, cache, seconds, seed, pools=None):
     second = pools[(i * 5 + 3 + seed) % len(pools)] if (i % 4 == 3 or kind == "two_levels") else None
     second = None if second == pool else second
     s["pool"], s["pool2"] = pool, second
-    x, segs = compose(cache, rng, pool, level, seconds, second, -12 if kind == "two_levels" else 0,
-                      40 if kind == "start_at_once" else None, i % 5 == 2)
+    x, segs = compose(
+        cache,
+        rng,
+        pool,
+        level,
+        seconds,
+        second,
+        -12 if kind == "two_levels" else 0,
+        40 if kind == "start_at_once" else None,
+        i % 5 == 2,
+    )
     if group in ("stationary", "nonstationary"):
         y = mix(x, segs, kind, s["snr"], level, rng, split, cache)
     elif group == "clean":

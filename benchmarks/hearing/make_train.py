@@ -3,6 +3,7 @@
 
 Writes a file for every 25 mixes (6 min). Run several at once, with seeds of their own.
 """
+
 import argparse, os
 from fractions import Fraction
 import numpy as np
@@ -12,9 +13,18 @@ from features import measure
 from noises import NOISES, db
 from voices import FS, SETS
 
-KINDS = ["white", "pink", "brown", "hum", "fan", "babble", "babble", "babble", "keyboard", "breath", "music"] + [
-    "any_spectrum"] * 3 + ["tones"] + ["events"] * 2 + ["melody"] * 2 + ["recorded_music"] * 4 + ["none"]
-ALONE = ["recorded_music"] * 9 + ["melody"] * 4 + ["music"] * 2 + ["events"] * 3 + ["tones", "any_spectrum", "keyboard", "fan", "hum"]
+KINDS = (
+    ["white", "pink", "brown", "hum", "fan", "babble", "babble", "babble", "keyboard", "breath", "music"]
+    + ["any_spectrum"] * 3
+    + ["tones"]
+    + ["events"] * 2
+    + ["melody"] * 2
+    + ["recorded_music"] * 4
+    + ["none"]
+)
+ALONE = (
+    ["recorded_music"] * 9 + ["melody"] * 4 + ["music"] * 2 + ["events"] * 3 + ["tones", "any_spectrum", "keyboard", "fan", "hum"]
+)
 
 
 def at_speed(x, segs, speed):
@@ -59,8 +69,17 @@ def one(seed, cache):
     if what < 0.82:
         kind, pool, level = r.choice(KINDS), pools[r.integers(len(pools))], int(r.integers(-48, -13))
         second = pools[r.integers(len(pools))] if r.random() < 0.3 else None
-        x, segs = sets.compose(cache, r, pool, level, float(r.uniform(10, 20)), second, float(r.uniform(-8, 8)),
-                               int(r.choice([20, 200, 700, 1500, 3000])), r.random() < 0.2)
+        x, segs = sets.compose(
+            cache,
+            r,
+            pool,
+            level,
+            float(r.uniform(10, 20)),
+            second,
+            float(r.uniform(-8, 8)),
+            int(r.choice([20, 200, 700, 1500, 3000])),
+            r.random() < 0.2,
+        )
         x, segs = at_speed(x, segs, speed)
         x = microphone(x, r)
         n = len(x)
@@ -72,7 +91,9 @@ def one(seed, cache):
             snr = float(r.uniform(0, 16) if r.random() < 0.5 else r.uniform(0, 38)) + (3 if kind == "babble" else 0)
             y = sets.mix(x, segs, kind, snr, level, r, "train", cache)
             if r.random() < 0.3:
-                y = sets.mix(y, segs, str(r.choice(["any_spectrum", "pink", "fan"])), float(r.uniform(10, 40)), level, r, "train", cache)
+                y = sets.mix(
+                    y, segs, str(r.choice(["any_spectrum", "pink", "fan"])), float(r.uniform(10, 40)), level, r, "train", cache
+                )
         return np.clip(swell(y, r) if r.random() < 0.15 else y, -1, 1), segs
     special = [s for s in sets.specs("dev") if s["group"] in ("artifact", "nosignal", "clean")]
     return sets.build(dict(special[r.integers(len(special))]), int(r.integers(10**6)), "train", cache, 18.0, seed, pools)

@@ -1,4 +1,5 @@
 """Everything that isn't speech: background of the sets, and wider families of it to train with."""
+
 import glob, os, subprocess
 import numpy as np
 from scipy.signal import butter, sosfilt
@@ -52,7 +53,9 @@ def fan(n, r, **_):
 
 def babble(n, r, split="dev", cache="cache", **_):
     out = np.zeros(n)
-    pools = BABBLE[split] if split != "train" else [BABBLE[split][i] for i in r.permutation(len(BABBLE[split]))[: r.integers(3, 8)]]
+    pools = (
+        BABBLE[split] if split != "train" else [BABBLE[split][i] for i in r.permutation(len(BABBLE[split]))[: r.integers(3, 8)]]
+    )
     for pool in pools:
         known, parts, length = clips(pool, cache), [], 0
         while length < n + FS:
@@ -235,5 +238,19 @@ def recorded_music(n, r, cache="cache", split="train", **_):
     return y if y.std() > 1e-3 else melody(n, r)
 
 
-NOISES = dict(white=white, pink=pink, brown=brown, hum=hum, fan=fan, babble=babble, keyboard=keyboard, breath=breath,
-              music=chords, any_spectrum=any_spectrum, tones=tones, events=events, melody=melody, recorded_music=recorded_music)
+NOISES = dict(
+    white=white,
+    pink=pink,
+    brown=brown,
+    hum=hum,
+    fan=fan,
+    babble=babble,
+    keyboard=keyboard,
+    breath=breath,
+    music=chords,
+    any_spectrum=any_spectrum,
+    tones=tones,
+    events=events,
+    melody=melody,
+    recorded_music=recorded_music,
+)

@@ -3,6 +3,7 @@
 `ours` is the reference in Python: score.py --py others.py:ours --kw '{"weights": "net.npz"}'. Each is given its best
 settings on the developers' set: threshold, and by how much its edges are late.
 """
+
 import os, time
 import numpy as np
 import soundfile as sf

@@ -100,9 +100,7 @@ def score_item(it, r):
             opt.append(g)
         else:
             req.append(g)
-    cand = sorted(
-        [(iou(d, g), i, j) for i, d in enumerate(det) for j, g in enumerate(req) if iou(d, g) >= 0.5], reverse=True
-    )
+    cand = sorted([(iou(d, g), i, j) for i, d in enumerate(det) for j, g in enumerate(req) if iou(d, g) >= 0.5], reverse=True)
     ud = set()
     ug = set()
     pairs = []
@@ -325,9 +323,7 @@ def causal(split, fn, N, setdir=None, D=400):
                 f.writeframes(data)
             A, B = fn(w), fn(t)
         E = [
-            sorted(
-                e for q in (R.get("pauses") if R.get("speech") is None else R["speech"]) for e in q[:2] if e < cut - D
-            )
+            sorted(e for q in (R.get("pauses") if R.get("speech") is None else R["speech"]) for e in q[:2] if e < cut - D)
             for R in (A, B)
         ]
         for X, Y in (E, E[::-1]):
@@ -360,10 +356,7 @@ if __name__ == "__main__":
     print(table(a.name, O, not a.nogroups))
     dl = sum((o["delay"] for o in O), [])
     if dl:
-        print(
-            "decision delay of pause ends: median %.0f p95 %.0f max %.0f ms"
-            % (np.median(dl), np.percentile(dl, 95), max(dl))
-        )
+        print("decision delay of pause ends: median %.0f p95 %.0f max %.0f ms" % (np.median(dl), np.percentile(dl, 95), max(dl)))
     if a.causal:
         n, bad = causal(a.split, fn, a.causal, a.set)
         print("causality: %d edges compared, %d differ" % (n, len(bad)), bad[:5])

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Trains the net: train.py OUT.npz FOLDER_OF_MIXES [--size 24] [--steps 4000] [--minutes 0]"""
+
 import argparse, glob, os, time
 import jax, jax.numpy as jnp, numpy as np, optax
 from features import INPUTS, LOOK_AHEAD, inputs
@@ -62,8 +63,14 @@ def main():
     x, y, w = sequences(a.folder)
     print(x.shape, "speech %.3f" % ((y * w).sum() / w.sum()), flush=True)
     rng, h = np.random.default_rng(a.seed), a.size
-    p = dict(Wi=rng.normal(0, INPUTS**-0.5, (3 * h, INPUTS)), Wh=rng.normal(0, h**-0.5, (3 * h, h)), bi=np.zeros(3 * h),
-             bh=np.zeros(3 * h), wo=rng.normal(0, 0.3, h), bo=np.zeros(()))
+    p = dict(
+        Wi=rng.normal(0, INPUTS**-0.5, (3 * h, INPUTS)),
+        Wh=rng.normal(0, h**-0.5, (3 * h, h)),
+        bi=np.zeros(3 * h),
+        bh=np.zeros(3 * h),
+        wo=rng.normal(0, 0.3, h),
+        bo=np.zeros(()),
+    )
     if a.start:
         p = dict(np.load(a.start))
     p = {k: jnp.asarray(v, jnp.float32) for k, v in p.items()}

@@ -2,6 +2,7 @@
 
 A pool is one speaker or a group of them. A clip has its true speech segments by energy, found while it is clean.
 """
+
 import glob, os, pickle, subprocess
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
@@ -25,8 +26,21 @@ RECORDED = {
     "fillets_nl": ("fillets-ng-data-nl", "fillets-ng-data-nl/usr/share/games/fillets-ng/sound/**/nl/*.ogg"),
 }
 HEDGEHOGS = "hedgewars-data/usr/share/games/hedgewars/Data/Sounds/voices/%s/*.ogg"
-for _v in ("British", "Classic", "Default", "Default_es", "Default_pl", "Default_ru", "Default_uk", "HillBilly", "Mobster",
-           "Pirate", "Russian", "Russian_pl", "Surfer"):
+for _v in (
+    "British",
+    "Classic",
+    "Default",
+    "Default_es",
+    "Default_pl",
+    "Default_ru",
+    "Default_uk",
+    "HillBilly",
+    "Mobster",
+    "Pirate",
+    "Russian",
+    "Russian_pl",
+    "Surfer",
+):
     RECORDED["hog_" + _v] = ("hedgewars-data", HEDGEHOGS % _v)
 KTUBERLING = "ktuberling-data/usr/share/ktuberling/sounds/%s/*"
 for _l in "fr en de wa gl nds sr sv pt nl it ga fi ro".split():
@@ -34,8 +48,22 @@ for _l in "fr en de wa gl nds sr sv pt nl it ga fi ro".split():
 KLETTRES = "klettres-data/usr/share/klettres/%s/*/*"
 for _l in "cs da de en_GB es fr hu it lt nds nl pt_BR ru tn".split():
     RECORDED["kl_" + _l] = ("klettres-data", KLETTRES % _l)
-SKIP = ("beep", "tone", "monkeys", "silence", "ring", "click", "tada", "haha", "laugh", "music", "nightmare", "echo-",
-        "screaming", "hello-world-x")
+SKIP = (
+    "beep",
+    "tone",
+    "monkeys",
+    "silence",
+    "ring",
+    "click",
+    "tada",
+    "haha",
+    "laugh",
+    "music",
+    "nightmare",
+    "echo-",
+    "screaming",
+    "hello-world-x",
+)
 MUSIC = {
     "train": ("hyperrogue-music", "singularity-music", "wesnoth-1.16-music", "warzone2100-music", "asc-music", "fillets-ng-data"),
     "held": ("nexuiz-music", "lincity-ng-data", "pingus-data"),
@@ -79,13 +107,37 @@ SYNTHETIC = {
     "fe_mv": ("festival", "hy_fi_mv_diphone", None, None, "fi"),
 }
 # The voices of the developers' set; the scores on them flatter a net that was trained on them.
-DEV = ["ast_en", "ast_es", "ast_en", "ast_es", "fl_rms", "fl_slt", "fl_awb", "fl_kal", "es_us", "es_gb", "es_de", "es_fr",
-       "es_pt", "es_pl"]
+DEV = [
+    "ast_en",
+    "ast_es",
+    "ast_en",
+    "ast_es",
+    "fl_rms",
+    "fl_slt",
+    "fl_awb",
+    "fl_kal",
+    "es_us",
+    "es_gb",
+    "es_de",
+    "es_fr",
+    "es_pt",
+    "es_pl",
+]
 # Never trained on: other people, other languages.
 HELD = ["ast_ru", "menardi"] * 4 + ["fe_dita", "fe_lj", "fe_mv", "es_tr", "es_hu", "es_sv"]
 # Out of it altogether: music, effects and room in the clips themselves make their truth doubtful.
-DOUBTFUL = ["armelle", "fillets_cs", "fillets_nl", "hog_British", "hog_Classic", "hog_Default_es", "kl_da", "kl_fr", "kl_hu",
-            "kl_pt_BR"]
+DOUBTFUL = [
+    "armelle",
+    "fillets_cs",
+    "fillets_nl",
+    "hog_British",
+    "hog_Classic",
+    "hog_Default_es",
+    "kl_da",
+    "kl_fr",
+    "kl_hu",
+    "kl_pt_BR",
+]
 _people = ["ast_en", "ast_es"] * 4 + ["ast_fr", "es_co"] * 3
 _hogs = [n for n in RECORDED if n.startswith("hog_") and n not in DOUBTFUL]
 _flite = ["fl_rms", "fl_slt", "fl_awb", "fl_kal"] * 2
@@ -93,9 +145,11 @@ _festival = ["fe_kal", "fe_ked", "fe_slt", "fe_lp", "fe_pc", "fe_machac", "fe_ph
 _espeak = [n for n in SYNTHETIC if n.startswith("es_") and n not in HELD]
 _letters = ["kt_fr", "kt_en", "kt_de"] * 2 + [n for n in RECORDED if n.startswith("kl_") and n not in DOUBTFUL]
 TRAIN = _people + _hogs + _flite + _festival + _espeak + _letters
-BABBLE = {"dev": ["ast_es", "es_de", "es_fr", "fl_rms", "fl_slt", "es_gb"],
-          "train": ["ast_es", "es_de", "es_fr", "fl_rms", "fl_slt", "es_gb", "ast_fr", "fe_kal", "fe_slt", "es_co"],
-          "held": ["ast_ru", "menardi", "fe_mv", "fe_dita", "fe_lj", "es_sv"]}
+BABBLE = {
+    "dev": ["ast_es", "es_de", "es_fr", "fl_rms", "fl_slt", "es_gb"],
+    "train": ["ast_es", "es_de", "es_fr", "fl_rms", "fl_slt", "es_gb", "ast_fr", "fe_kal", "fe_slt", "es_co"],
+    "held": ["ast_ru", "menardi", "fe_mv", "fe_dita", "fe_lj", "es_sv"],
+}
 SETS = {"dev": DEV, "held": HELD, "train": TRAIN}
 
 
@@ -224,7 +278,14 @@ def clips(name, cache):
         for a, b in segs:
             active[(a - first) * 48 : (b - first) * 48] = True
         level = np.sqrt((y[active] ** 2).mean())
-        result.append(dict(key=key, x=(y / level).astype(np.float32), segs=[(int(a - first), int(b - first)) for a, b in segs], dur=len(y) // 48))
+        result.append(
+            dict(
+                key=key,
+                x=(y / level).astype(np.float32),
+                segs=[(int(a - first), int(b - first)) for a, b in segs],
+                dur=len(y) // 48,
+            )
+        )
     part = "%s.%d" % (kept, os.getpid())
     with open(part, "wb") as f:
         pickle.dump(result, f)

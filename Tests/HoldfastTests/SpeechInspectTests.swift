@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 @Suite struct SpeechInspectTests {
-  /// Where the clip pauses by construction, in ms, with how far off an edge may be.
+  /// Where the clip pauses by construction, in ms. A last sound that dies away may end early, a soft first one late.
   private func expect(_ found: [Range<Int64>], _ truth: [ClosedRange<Int64>]) {
     #expect(found.count == truth.count, "\(found)")
     for (pause, true_) in zip(found, truth) {
-      #expect(abs(pause.lowerBound / 48 - true_.lowerBound) <= 120, "\(pause)")
-      #expect(abs(pause.upperBound / 48 - true_.upperBound) <= 80, "\(pause)")
+      #expect(abs(pause.lowerBound / 48 - true_.lowerBound) <= 160, "\(pause)")
+      #expect(abs(pause.upperBound / 48 - true_.upperBound) <= 140, "\(pause)")
     }
   }
   private let talk: [ClosedRange<Int64>] = [2_751...3_651, 6_397...7_797, 10_147...10_747]

@@ -18,7 +18,7 @@ WINDOW = np.hanning(322)[1:-1]
 SCALE = 2.0 / (512 * (WINDOW**2).sum())
 INPUTS = 2 * BANDS + 2
 LOOK_AHEAD = 10  # hops
-ON, OFF = 0.3, -0.3
+ON, OFF = 0.6, 0.0
 
 
 def measure(x):

@@ -18,8 +18,8 @@ struct SpeechRuns {
   static let hop: Int64 = 480
   private static let shortest: Int64 = 2_880
   private static let latest: Int64 = 6_720
-  private static let on: Float = 0.3
-  private static let off: Float = -0.3
+  private static let on: Float = 0.6
+  private static let off: Float = 0
   /// At most this many are kept: ten hours of a pause every 1.8 s.
   static let most = 20_000
 

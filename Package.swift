@@ -47,7 +47,7 @@ let package = Package(
     tests("HoldfastTests", ["TestSupport", "Holdfast", "Capture"]),
     tests("CaptureTests", ["Capture", "Signal", "Platform"]),
     tests("CaptureALSATests", ["Capture", "Signal", "Platform"]),
-    tests("SignalTests", ["Signal"]),
+    tests("SignalTests", ["TestSupport", "Signal"]),
     tests("EncodingTests", ["Encoding"]),
     tests("SessionTests", ["Session"]),
     tests("StoreTests", ["Store", "Session", "Platform"]),

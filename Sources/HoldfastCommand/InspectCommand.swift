@@ -6,12 +6,14 @@ enum InspectCommand {
   static func run(_ arguments: Arguments, _ output: Output) throws(UsageError) -> Int32 {
     guard !arguments.operands.isEmpty else { throw UsageError("inspect needs a file") }
     let json = arguments.has("--json")
+    let minPauseMs = try arguments.number("--min-pause-ms", 10...3_600_000) ?? SpeechDetector.minPauseMs
     var code: Int32 = 0
     for (i, path) in arguments.operands.enumerated() {
       do throws(RecorderFailure) {
         let report =
           path.text == "-"
-          ? try Inspector.inspect(descriptor: 0, shown: Path("-")) : try Inspector.inspect(path)
+          ? try Inspector.inspect(descriptor: 0, shown: Path("-"), minPauseMs: minPauseMs)
+          : try Inspector.inspect(path, minPauseMs: minPauseMs)
         if json {
           output.json(report.json)
         } else {
@@ -60,6 +62,19 @@ enum InspectCommand {
             .joined(separator: ", "))
       }
       if let ended = story.endedBy { row("ended by", ended.rawValue) }
+    }
+    let practice = report.speech.practice
+    if practice.speechMs > 0 {
+      row(
+        "speech",
+        "\(clockText(practice.speechMs)), \(fixed(practice.speechShare * 100, 0)) %, from \(clockText(practice.leadMs)) to \(clockText(report.durationMs - practice.tailMs))"
+      )
+      row(
+        "speech pauses",
+        practice.pauses == 0
+          ? "0"
+          : "\(practice.pauses): longest \(practice.longestMs) ms, median \(practice.medianMs) ms, \(fixed(practice.pausesPerMinute, 1)) a minute"
+      )
     }
     for silence in report.silences.prefix(8) {
       row("no signal", "\(clockText(silence.lowerBound)) to \(clockText(silence.upperBound))")

@@ -60,6 +60,7 @@ struct RecordCommand {
     settings.quality =
       try arguments.choice("--resampler", [("fastest", .fastest), ("medium", .medium), ("best", .best)])
       ?? .medium
+    settings.minPauseMs = try arguments.number("--min-pause-ms", 10...3_600_000) ?? SpeechDetector.minPauseMs
     settings.gaps = try arguments.choice("--gaps", [("fill", .fill), ("close", .close)]) ?? .fill
     _ = try arguments.number("--wait-device", 0...86_400)
     if let channel = arguments.text("--channel"), channel != "mix" {
@@ -125,7 +126,7 @@ struct RecordCommand {
     var settings = settings
     var continuation: Continuation?
     if let unfinished {
-      do throws(RecorderFailure) { continuation = try Continuation(unfinished) } catch {
+      do throws(RecorderFailure) { continuation = try Continuation(unfinished, minPauseMs: settings.minPauseMs) } catch {
         return Main.report(error, json: json, output)
       }
       if let continuation { settings.goOn(with: continuation) }
@@ -205,7 +206,7 @@ struct RecordCommand {
         case .resumed:
           line.clear()
           Output.note("it goes on")
-        case .state, .level, .mark: break
+        case .state, .level, .speech, .mark: break
         }
       }
       output.flush()

@@ -65,6 +65,8 @@ public enum LedgerEvent: Sendable, Equatable {
   case continued(EventTime, deviceRate: Int, deviceChannels: Int)
   case stop(EndedBy, EventTime, submit: Bool)
   case levels(LevelSummary)
+  /// Someone began or ceased to speak at an effective frame, which is known some 0.2 s later.
+  case speech(speaking: Bool, atFrame: Int64)
   /// A kind this version doesn't know: kept as it is.
   case unknown(kind: UInt8, payload: [UInt8])
 
@@ -74,7 +76,7 @@ public enum LedgerEvent: Sendable, Equatable {
     case .start(let time), .pause(let time), .resume(let time), .interruption(_, let time),
       .continued(let time, _, _), .stop(_, let time, _):
       time
-    case .begin, .gap, .mark, .levels, .unknown: nil
+    case .begin, .gap, .mark, .levels, .speech, .unknown: nil
     }
   }
 }
@@ -150,6 +152,10 @@ public enum Ledger {
     case .stop(let by, let t, let submit):
       return (9, text([("ended_by", .string(by.rawValue))] + time(t) + [("submit", .bool(submit))]))
     case .levels(let summary): return (10, encode(summary))
+    case .speech(let speaking, let frame):
+      var bytes: [UInt8] = [speaking ? 1 : 0]
+      bytes.put(frame)
+      return (11, bytes)
     case .unknown(let kind, let payload): return (kind, payload)
     }
   }
@@ -195,8 +201,13 @@ public enum Ledger {
   }
 
   static func event(kind: UInt8, payload: [UInt8]) -> LedgerEvent? {
-    let known: ClosedRange<UInt8> = 1...10
+    let known: ClosedRange<UInt8> = 1...11
     guard known.contains(kind) else { return .unknown(kind: kind, payload: payload) }
+    if kind == 11 {
+      guard payload.count == 9, payload[0] <= 1 else { return nil }
+      let frame: Int64 = payload.get(1)
+      return frame >= 0 ? .speech(speaking: payload[0] == 1, atFrame: frame) : nil
+    }
     if kind == 10 { return decodeSummary(payload).map(LedgerEvent.levels) }
     guard let json = try? JSON.read(payload) else { return nil }
     var time: EventTime? {

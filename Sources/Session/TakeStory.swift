@@ -30,6 +30,8 @@ public struct TakeStory: Sendable, Equatable {
   public var marks: [Mark] = []
   public var interruptions: [Interruption] = []
   public var gaps: [PlacedGap] = []
+  /// Runs of speech, in effective frames, in order.
+  public var speech: [Range<Int64>] = []
   /// Unbroken runs of a device.
   public var parts = 0
   /// The newest summary, with the bins of all summaries in order.
@@ -41,6 +43,8 @@ public struct TakeStory: Sendable, Equatable {
   /// Tells the story of `records`, each clamped to `frames` effective frames where given (a recovered take's length).
   public init(_ records: [LedgerRecord], clampedTo frames: Int64? = nil) {
     var openPause: Int64?  // capture frame
+    var openSpeech: Int64?
+    func within(_ frame: Int64) -> Int64 { frames.map { min($0, frame) } ?? frame }
     var openInterruption: Int64?  // boot ns
     for record in records {
       let at = frames.map { min($0, record.effectiveFrame) } ?? record.effectiveFrame
@@ -77,17 +81,47 @@ public struct TakeStory: Sendable, Equatable {
         self.submit = submit
       case .levels(let summary):
         levels.goOn(with: summary)
+      case .speech(true, let frame): openSpeech = max(within(frame), speech.last?.upperBound ?? 0)
+      case .speech(false, let frame):
+        if let from = openSpeech, within(frame) > from { speech.append(from..<within(frame)) }
+        openSpeech = nil
       case .unknown: break
       }
     }
+    // A kill came upon someone who spoke.
+    if let from = openSpeech, let end = frames ?? records.last?.effectiveFrame, end > from {
+      speech.append(from..<end)
+    }
   }
 
-  /// The records without the level summaries but the last, whose bins are left out: what the manifest embeds. It has to
+  /// Effective frames at which sound doesn't belong to what came before it.
+  public var edges: [Int64] {
+    var all = pauses.map(\.frame) + interruptions.map(\.frame)
+    for gap in gaps {
+      all.append(gap.frame)
+      if gap.gap.filled { all.append(gap.frame &+ gap.gap.frames) }
+    }
+    return all.sorted()
+  }
+  /// What lies between two runs of speech without an edge.
+  public var speechPauses: [Range<Int64>] {
+    var edges = edges[...]
+    return zip(speech, speech.dropFirst()).compactMap { before, after in
+      while let edge = edges.first, edge < before.upperBound { edges.removeFirst() }
+      guard after.lowerBound > before.upperBound, edges.first.map({ $0 > after.lowerBound }) ?? true else {
+        return nil
+      }
+      return before.upperBound..<after.lowerBound
+    }
+  }
+
+  /// The records without speech and level summaries but the last, whose bins are left out: what the manifest embeds. It has to
   /// fit into the reserve on a full disk; the bars that the bins are for stand in the manifest.
   public static func embedded(_ records: [LedgerRecord]) -> [UInt8] {
     var bytes = Ledger.header
     let last = records.lastIndex { if case .levels = $0.event { true } else { false } }
     for (i, record) in records.enumerated() {
+      if case .speech = record.event { continue }  // its runs stand in the manifest
       guard case .levels(var summary) = record.event else {
         bytes += Ledger.encode(record)
         continue

@@ -22,7 +22,8 @@ let everyEvent: [LedgerEvent] = [
   .mark(label: "a\n\"b\""),
   .mark(label: nil), .interruption(.deviceLost, time),
   .continued(time, deviceRate: 48_000, deviceChannels: 1),
-  .stop(.maxMs, time, submit: true), .levels(summary), .unknown(kind: 200, payload: [1, 2, 3]),
+  .stop(.maxMs, time, submit: true), .levels(summary), .speech(speaking: true, atFrame: 4_800),
+  .speech(speaking: false, atFrame: 9_600), .unknown(kind: 200, payload: [1, 2, 3]),
 ]
 
 @Test(arguments: everyEvent)
@@ -135,4 +136,27 @@ func `frame counts that fall or are negative end a ledger, huge ones don't trap`
   var embedded = TakeStory(LedgerContents(TakeStory.embedded(records)).records)
   embedded.levels.bins = story.levels.bins
   #expect(embedded == story)
+}
+
+@Test func `speech runs and their pauses come out of the ledger, and no pause spans an edge`() {
+  func at(_ effective: Int64, _ event: LedgerEvent) -> LedgerRecord {
+    LedgerRecord(captureFrame: effective, effectiveFrame: effective, event: event)
+  }
+  func speech(_ speaking: Bool, _ frame: Int64) -> LedgerRecord {
+    at(frame + 9_600, .speech(speaking: speaking, atFrame: frame))
+  }
+  let time = EventTime(wallMs: 0, bootNs: 0)
+  let records = [
+    speech(true, 4_800), speech(false, 48_000), speech(true, 72_000), at(100_000, .pause(time)),
+    LedgerRecord(captureFrame: 0, effectiveFrame: 100_240, event: .speech(speaking: false, atFrame: 99_840)),
+    speech(true, 110_400), speech(false, 144_000), speech(true, 192_000),
+  ]
+  let story = TakeStory(records)
+  #expect(
+    story.speech == [4_800..<48_000, 72_000..<99_840, 110_400..<144_000, 192_000..<201_600])
+  #expect(story.speechPauses == [48_000..<72_000, 144_000..<192_000])
+  // A recovered take is shorter: what lies behind its end isn't told, and who spoke then spoke to the end.
+  let short = TakeStory(records, clampedTo: 130_000)
+  #expect(short.speech == [4_800..<48_000, 72_000..<99_840, 110_400..<130_000])
+  #expect(short.speechPauses == [48_000..<72_000])
 }

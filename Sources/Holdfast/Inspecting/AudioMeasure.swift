@@ -1,7 +1,7 @@
 import CEbur128
 import Signal
 
-/// Measures decoded audio of any rate and channel count: levels a channel, bars, silences, loudness.
+/// Measures decoded audio of any rate and channel count: levels a channel, bars, silences, speech, loudness.
 ///
 /// Pure but for libebur128's memory. Constant memory however long the audio.
 @safe final class AudioMeasure {
@@ -10,6 +10,7 @@ import Signal
   private var meters: [Meter]
   private var clips: [ClipCounter]
   private var silence: NoSignalDetector
+  private let speech: SpeechMeasure
   private let loudness: UnsafeMutablePointer<ebur128_state>?
   private var plane: [Float]
   private var mono: [Float]
@@ -18,8 +19,11 @@ import Signal
   /// Frames that one call may bring.
   let block: Int
 
-  /// - Parameter fullScale: amplitude from which a sample is at full scale.
-  init(rate: Int, channels: Int, fullScale: Float) {
+  /// - Parameters:
+  ///   - fullScale: amplitude from which a sample is at full scale.
+  ///   - speech: hears all channels mixed.
+  init(rate: Int, channels: Int, fullScale: Float, speech: SpeechMeasure) {
+    self.speech = speech
     self.rate = rate
     self.channels = channels
     block = max(64, min(4_800, 262_144 / channels))
@@ -55,6 +59,10 @@ import Signal
       }
       meters[channel].push(plane.span.extracting(0..<count)) { _ in }
     }
+    if channels > 1 {
+      for i in 0..<count { mono[i] *= 1 / Float(channels) }
+    }
+    speech.push(mono.span.extracting(0..<count))
     // A signal in any channel is a signal: the loudest decides, as one channel's noise can't cancel another's here.
     if channels > 1 {
       for i in 0..<count {
@@ -81,6 +89,7 @@ import Signal
     var loudness: Double
     var bars: [Double]
     var silences: [Range<Int64>]
+    var speech: SpeechFigures
     var frames: Int64
     var notFinite: Int64
   }
@@ -106,6 +115,6 @@ import Signal
     return Result(
       levels: totals, clippedRuns: clips.map(\.runs), noiseFloorDb: decibels(meanSquare: max(0, quiet - dc)),
       loudness: max(levelFloor, lufs), bars: overview.bars(count: 34, frames: frames, rest: rest),
-      silences: silence.stretches, frames: frames, notFinite: notFinite)
+      silences: silence.stretches, speech: speech.finish(), frames: frames, notFinite: notFinite)
   }
 }

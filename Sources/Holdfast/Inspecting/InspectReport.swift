@@ -92,6 +92,7 @@ public struct InspectReport: Sendable {
   public var bars: [Double]
   /// Stretches without any signal, in ms.
   public var silences: [ClosedRange<Int64>]
+  public var speech: SpeechFigures
   public var parts: Int
   public var problems: [InspectProblem]
   public var measuredOn: MeasuredOn
@@ -118,6 +119,9 @@ public struct InspectReport: Sendable {
       ("sha256", .string(sha256)), tell("pause_count"), tell("pauses"), tell("gaps"), tell("marks"),
       tell("interruptions"),
       ("silences", .array(silences.map { .array([.int($0.lowerBound), .int($0.upperBound)]) })),
+    ]
+    fields += speech.fields
+    fields += [
       (
         "levels",
         .object(

@@ -8,23 +8,28 @@ import Store
 /// Looks into takes, partial takes and other audio files. Changes nothing.
 public enum Inspector {
   /// - Parameter path: an audio file; `NAME.opus` stands for its partial take too, where there is no such file.
-  public static func inspect(_ path: Path) throws(RecorderFailure) -> InspectReport {
+  /// - Parameter minPauseMs: shorter gaps between words are speech.
+  public static func inspect(
+    _ path: Path, minPauseMs: Int64 = SpeechDetector.minPauseMs
+  ) throws(RecorderFailure) -> InspectReport {
     if let name = partialName(path) {
-      return try inspectPartial(folder: path.parent, name: name, shown: path)
+      return try inspectPartial(folder: path.parent, name: name, shown: path, minPauseMs: minPauseMs)
     }
     let file: ByteFile
     do throws(SourceError) { file = try ByteFile.open(path) } catch {
       throw Failures.source(error, path: path)
     }
-    return try inspect(file, shown: path, beside: path)
+    return try inspect(file, shown: path, beside: path, minPauseMs: minPauseMs)
   }
   /// - Parameter descriptor: an open file or pipe, read to its end.
-  public static func inspect(descriptor: Int32, shown: Path) throws(RecorderFailure) -> InspectReport {
+  public static func inspect(
+    descriptor: Int32, shown: Path, minPauseMs: Int64 = SpeechDetector.minPauseMs
+  ) throws(RecorderFailure) -> InspectReport {
     let file: ByteFile
     do throws(SourceError) { file = try ByteFile.open(descriptor: descriptor) } catch {
       throw Failures.source(error, path: shown)
     }
-    return try inspect(file, shown: shown, beside: nil)
+    return try inspect(file, shown: shown, beside: nil, minPauseMs: minPauseMs)
   }
 
   /// The partial take that `path` means, where it means one.
@@ -41,29 +46,40 @@ public enum Inspector {
   }
 
   private static func inspect(
-    _ file: ByteFile, shown: Path, beside: Path?
+    _ file: ByteFile, shown: Path, beside: Path?, minPauseMs: Int64
   ) throws(RecorderFailure) -> InspectReport {
     let sha256 = try digest(file, shown: shown)
     do throws(OpusFileError) {
-      var report = try measureOpus(read: file.oggBytes, shown: shown)
+      let manifest = beside.flatMap(readManifest)
+      var story: TakeStory?
+      if case .read(let found, _) = manifest { story = found.story }
+      let speech = SpeechMeasure(rate: takeRate, edges: story?.edges ?? [], minPauseMs: minPauseMs)
+      var report = try measureOpus(read: file.oggBytes, shown: shown, speech: speech)
       report.sizeBytes = file.size
       report.sha256 = sha256
-      if let beside { addManifest(beside, to: &report) }
+      switch manifest {
+      case .read(let manifest, let problem):
+        add(manifest, minPauseMs: minPauseMs, to: &report)
+        if let problem { report.problems.append(problem) }
+      case .unusable(let problem): report.problems.append(problem)
+      case nil: break
+      }
       return report
     } catch {
       guard case .notOpus = error else { throw failure(error, shown: shown) }
     }
-    return try measureOther(file, shown: shown, sha256: sha256)
+    return try measureOther(file, shown: shown, sha256: sha256, minPauseMs: minPauseMs)
   }
 
   // MARK: Ogg Opus
 
-  private static func measureOpus(read: @escaping OggReadBytes, shown: Path) throws(OpusFileError)
-    -> InspectReport
-  {
+  private static func measureOpus(
+    read: @escaping OggReadBytes, shown: Path, speech: SpeechMeasure
+  ) throws(OpusFileError) -> InspectReport {
     var decoder = try OpusStreamDecoder(read: read)
     let channels = decoder.channels
-    let measure = AudioMeasure(rate: takeRate, channels: channels, fullScale: 32_767 / 32_768)
+    let measure = AudioMeasure(
+      rate: takeRate, channels: channels, fullScale: 32_767 / 32_768, speech: speech)
     var block = [Float](repeating: 0, count: measure.block * channels)
     while true {
       var span = block.mutableSpan
@@ -79,35 +95,39 @@ public enum Inspector {
     return report
   }
 
-  /// What the manifest beside a take says, where the checksum holds; a problem where it doesn't.
-  private static func addManifest(_ path: Path, to report: inout InspectReport) {
-    guard path.hasSuffix(".opus") else { return }
+  private enum ManifestBeside {
+    case read(Manifest, InspectProblem?)
+    case unusable(InspectProblem)
+  }
+  /// The manifest beside a take; nil where there is none.
+  private static func readManifest(_ path: Path) -> ManifestBeside? {
+    guard path.hasSuffix(".opus") else { return nil }
     let name = path.parent.appending(TakeName(audio: path.name).manifest)
     let bytes: [UInt8]
+    var problem: InspectProblem?
     do throws(DiskError) { bytes = try readFile(name, limit: Manifest.largest + 1) } catch {
       guard error.errno.code == Errno.notFound else {
-        report.problems.append(
+        return .unusable(
           InspectProblem(kind: "manifest", message: "its manifest can't be read: \(error.text)"))
-        return
       }
       guard
         let waiting = PartialContents.waitingManifest(
           folder: path.parent, name: TakeName(audio: path.name), limit: Manifest.largest + 1)
-      else { return }
+      else { return nil }
       bytes = waiting
-      report.problems.append(
-        InspectProblem(
-          kind: "half_sealed",
-          message:
-            "its sealing was interrupted behind the commit: `holdfast recover \(path.display)` finishes it"))
+      problem = InspectProblem(
+        kind: "half_sealed",
+        message: "its sealing was interrupted behind the commit: `holdfast recover \(path.display)` finishes it")
     }
-    let manifest: Manifest
-    do throws(ManifestError) { manifest = try Manifest(bytes) } catch {
-      report.problems.append(
+    do throws(ManifestError) { return .read(try Manifest(bytes), problem) } catch {
+      return .unusable(
         InspectProblem(
           kind: "manifest", message: "its manifest \(name.name.display) isn't used: \(error.message)"))
-      return
     }
+  }
+
+  /// What the manifest says, where the checksum holds; a problem where it doesn't.
+  private static func add(_ manifest: Manifest, minPauseMs: Int64, to report: inout InspectReport) {
     report.outcome = manifest.outcome == .recovered ? .recovered : .complete
     report.story = manifest.story
     guard manifest.sha256 == report.sha256, manifest.sizeBytes == report.sizeBytes else {
@@ -129,6 +149,8 @@ public enum Inspector {
     report.channelLevels = [report.levels]
     report.noiseFloorDb = manifest.noiseFloorDb
     report.bars = manifest.bars
+    // Another shortest pause than it was recorded with takes another look.
+    if let speech = manifest.speech, minPauseMs == SpeechDetector.minPauseMs { report.speech = speech }
     report.parts = max(1, manifest.story.parts)
     let levels = manifest.story.levels
     if levels.notFinite > 0 { report.problems.append(.notFinite(levels.notFinite)) }
@@ -141,7 +163,7 @@ public enum Inspector {
   }
 
   private static func inspectPartial(
-    folder: Path, name: TakeName, shown: Path
+    folder: Path, name: TakeName, shown: Path, minPauseMs: Int64
   ) throws(RecorderFailure) -> InspectReport {
     let contents: PartialContents
     do throws(DiskError) { contents = try PartialContents(folder: folder, name: name) } catch {
@@ -150,14 +172,15 @@ public enum Inspector {
     let file = try partialAudio(folder: folder, name: name, shown: shown)
     let ledger = contents.ledger.records
     var report = self.report(
-      AudioMeasure(rate: takeRate, channels: 1, fullScale: 1).finish(), shown: shown, rate: takeRate,
-      channels: 1)
+      AudioMeasure(rate: takeRate, channels: 1, fullScale: 1, speech: SpeechMeasure(rate: takeRate)).finish(),
+      shown: shown, rate: takeRate, channels: 1)
     do throws(OpusFileError) {
       let whole = try PartialAudio(
         audio: file?.oggBytes, size: file?.size ?? 0, ledger: ledger, tails: contents.tails)
       if let whole, whole.packets > 0 {
         let file = file?.oggBytes
-        report = try measureOpus(read: whole.bytes(over: file), shown: shown)
+        let speech = SpeechMeasure(rate: takeRate, edges: TakeStory(ledger).edges, minPauseMs: minPauseMs)
+        report = try measureOpus(read: whole.bytes(over: file), shown: shown, speech: speech)
         report.sha256 = try digest(whole.bytes(over: file))
         if !contents.recording { report.problems += PartialProblems.list(whole, contents) }
         report.story = TakeStory(contents.ledger.records, clampedTo: report.frames)
@@ -197,12 +220,14 @@ public enum Inspector {
   // MARK: other files
 
   private static func measureOther(
-    _ file: ByteFile, shown: Path, sha256: String
+    _ file: ByteFile, shown: Path, sha256: String, minPauseMs: Int64
   ) throws(RecorderFailure) -> InspectReport {
     do throws(SourceError) {
       let audio = try AudioFile(file)
       let (rate, channels) = (audio.facts.rate, audio.facts.channels)
-      let measure = AudioMeasure(rate: rate, channels: channels, fullScale: audio.fullScale)
+      let measure = AudioMeasure(
+        rate: rate, channels: channels, fullScale: audio.fullScale,
+        speech: SpeechMeasure(rate: rate, minPauseMs: minPauseMs))
       var block = [Float](repeating: 0, count: measure.block * channels)
       var broken: SourceError?
       while broken == nil {
@@ -248,7 +273,8 @@ public enum Inspector {
       levels: LevelFigures(all: result.levels, clippedRuns: result.clippedRuns),
       noiseFloorDb: result.noiseFloorDb, loudness: result.loudness,
       channelLevels: zip(result.levels, result.clippedRuns).map { LevelFigures($0, clippedRuns: $1) },
-      bars: result.bars, silences: result.silences.map { ms($0.lowerBound)...ms($0.upperBound) }, parts: 1,
+      bars: result.bars, silences: result.silences.map { ms($0.lowerBound)...ms($0.upperBound) },
+      speech: result.speech, parts: 1,
       problems: result.notFinite > 0 ? [.notFinite(result.notFinite)] : [], measuredOn: .decoded)
   }
 

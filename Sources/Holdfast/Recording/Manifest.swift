@@ -17,12 +17,14 @@ public struct Manifest: Sendable {
   public var story: TakeStory
   public var noiseFloorDb: Double
   public var bars: [Double]
+  /// Nil where nobody listened: an older manifest, or a ledger that is lost.
+  public var speech: SpeechFigures?
   /// The embedded ledger's bytes.
   public var ledger: [UInt8]
 
   public init(
     outcome: Outcome, effectiveFrames: Int64, sizeBytes: Int64, sha256: String, story: TakeStory,
-    noiseFloorDb: Double, bars: [Double], ledger: [UInt8]
+    noiseFloorDb: Double, bars: [Double], speech: SpeechFigures?, ledger: [UInt8]
   ) {
     self.outcome = outcome
     self.effectiveFrames = effectiveFrames
@@ -31,6 +33,7 @@ public struct Manifest: Sendable {
     self.story = story
     self.noiseFloorDb = noiseFloorDb
     self.bars = bars
+    self.speech = speech
     self.ledger = ledger
   }
 
@@ -73,7 +76,11 @@ public struct Manifest: Sendable {
     ]
     fields += storyFields
     fields += [
-      ("levels", .object(levelFields)), ("bars", .array(bars.map { .rounded($0, 4) })),
+      ("levels", .object(levelFields)),
+    ]
+    if let speech { fields += speech.fields }
+    fields += [
+      ("bars", .array(bars.map { .rounded($0, 4) })),
       ("bitrate", .int(Int64(description?.bitrate ?? 0))),
       ("complexity", .int(Int64(description?.complexity ?? 0))),
       ("pre_skip", .int(Int64(description?.preSkip ?? 0))), ("encoder", .string(description?.encoder ?? "")),

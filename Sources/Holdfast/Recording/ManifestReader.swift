@@ -56,7 +56,7 @@ extension Manifest {
     let floor = min(60, max(levelFloor, json["levels"]?["noise_floor_db"]?.double ?? levelFloor))
     self.init(
       outcome: outcome, effectiveFrames: frames, sizeBytes: size, sha256: sha, story: story,
-      noiseFloorDb: floor, bars: bars, ledger: ledger)
+      noiseFloorDb: floor, bars: bars, speech: SpeechFigures(json, frames: frames), ledger: ledger)
     // What is written again from the ledger must be what stands there: a manifest that was edited isn't believed. A
     // field that stands only on one side is another version's; figures may differ by their last digit.
     guard case .object(let own)? = try? JSON.read(Array(text.utf8)) else { return }

@@ -57,6 +57,8 @@ public enum RecorderWarning: String, Sendable {
 public enum RecorderEvent: Sendable {
   case state(TakeState, effectiveFrames: Int64)
   case level(Level, bars: [Double])
+  /// Someone began or ceased to speak.
+  case speech(SpeechChange)
   case mark(effectiveFrames: Int64, label: String?)
   case gap(Gap, effectiveFrames: Int64)
   /// `atFrame` is where its cause began or ended.
@@ -79,6 +81,10 @@ public enum RecorderEvent: Sendable {
       fields = [
         ("event", .string("level")), ("db", .rounded(level.rmsDb, 2)), ("peak_db", .rounded(level.peakDb, 2)),
         ("effective_ms", ms(level.endFrame)), ("bars", .array(bars.map { .rounded($0, 3) })),
+      ]
+    case .speech(let change):
+      fields = [
+        ("event", .string("speech")), ("speaking", .bool(change.speaking)), ("at_ms", ms(change.atFrame)),
       ]
     case .mark(let frames, let label):
       fields = [("event", .string("mark")), ("at_ms", ms(frames))]

@@ -40,7 +40,7 @@ extension Recorder {
     let limit = settings.maxMs > 0 ? settings.maxMs.multipliedReportingOverflow(by: 48) : (0, true)
     let signal = SignalThread(
       ring: ring, losses: losses, filled: filled, conformer: conformer, encoder: encoder, gaps: settings.gaps,
-      maxFrames: limit.1 ? nil : limit.0, preRollFrames: settings.preRollMs * 48, continuing: continuing,
+      maxFrames: limit.1 ? nil : limit.0, preRollFrames: settings.preRollMs * 48, continuing: continuing, minPauseMs: settings.minPauseMs,
       onEvent: { [events] in events.push($0) }, onRoom: { capture.wakeForSpace() },
       onLimit: { [weak self] in self?.stop(.maxMs) })
     running.withLock {
@@ -262,7 +262,8 @@ extension Recorder {
     let story = TakeStory(store.records, clampedTo: frames)
     let manifest = Manifest(
       outcome: .complete, effectiveFrames: frames, sizeBytes: size, sha256: sha256, story: story,
-      noiseFloorDb: end.noiseFloorDb, bars: end.bars, ledger: TakeStory.embedded(store.records))
+      noiseFloorDb: end.noiseFloorDb, bars: end.bars,
+      speech: SpeechFigures(story, frames: frames), ledger: TakeStory.embedded(store.records))
     let text = Array(manifest.text.utf8)
     func told(_ file: SealedFile) -> SealedTake {
       SealedTake(

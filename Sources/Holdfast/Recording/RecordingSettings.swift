@@ -20,6 +20,8 @@ public struct RecordingSettings: Sendable {
   /// Milliseconds from before the start that go into the take, where it was armed; they count as effective time.
   public var preRollMs: Int64 = 0
   public static let longestPreRollMs: Int64 = 60_000
+  /// Gaps between words that are shorter are speech.
+  public var minPauseMs = SpeechDetector.minPauseMs
   public var encoder = EncoderSettings()
   public var channel = ChannelChoice.channel(1)
   public var quality = ResamplerQuality.medium

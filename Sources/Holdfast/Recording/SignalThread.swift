@@ -69,6 +69,7 @@ final class SignalThread: @unchecked Sendable {
   init(
     ring: FrameRing, losses: LossRing, filled: CountingSemaphore, conformer: Conformer, encoder: OpusEncoder,
     gaps: GapPolicy, maxFrames: Int64?, preRollFrames: Int64, continuing: Continuation? = nil,
+    minPauseMs: Int64 = SpeechDetector.minPauseMs,
     onEvent: @escaping @Sendable (RecorderEvent) -> Void,
     onRoom: @escaping @Sendable () -> Void, onLimit: @escaping @Sendable () -> Void
   ) {
@@ -78,7 +79,7 @@ final class SignalThread: @unchecked Sendable {
     self.conformer = conformer
     self.gaps = gaps
     clock = TakeClock(maxFrames: maxFrames, waiting: true, continuing: continuing?.effectiveFrames)
-    path = TakePath(encoder: encoder, continuing: continuing, onEvent: onEvent)
+    path = TakePath(encoder: encoder, continuing: continuing, minPauseMs: minPauseMs, onEvent: onEvent)
     effective.store(continuing?.effectiveFrames ?? 0, ordering: .relaxed)
     preRoll = PreRoll(capacity: Int(preRollFrames))
     self.preRollFrames = preRollFrames
@@ -223,7 +224,9 @@ final class SignalThread: @unchecked Sendable {
     let at = transition.effectiveFrame
     switch transition.command {
     case .pause where transition.closed: onEvent(.state(.paused, effectiveFrames: at))
-    case .pause: path.record(.pause(nextGateTime()), capture: transition.captureFrame, effective: at)
+    case .pause:
+      path.record(.pause(nextGateTime()), capture: transition.captureFrame, effective: at)
+      path.edge(captureFrames: transition.captureFrame)
     case .resume:
       path.record(.resume(nextGateTime()), capture: transition.captureFrame, effective: at)
       onEvent(.state(.recording, effectiveFrames: at))
@@ -244,6 +247,7 @@ final class SignalThread: @unchecked Sendable {
       let length = takeFrames(deviceFrames: loss.frames, rate: rate)
       if length > Self.longestFill, !transition.paused {
         path.record(.interruption(.overrunStorm, event.time), capture: transition.captureFrame, effective: at)
+        path.edge(captureFrames: transition.captureFrame)
         path.record(
           .continued(
             EventTime(
@@ -261,6 +265,9 @@ final class SignalThread: @unchecked Sendable {
         frames: transition.paused ? 0 : length, filled: gaps == .fill, measuredBy: loss.measuredBy.rawValue,
         uncertaintyFrames: takeFrames(deviceFrames: loss.uncertaintyFrames, rate: rate))
       path.record(.gap(gap), capture: transition.captureFrame, effective: at)
+      if gap.frames > 0 {
+        path.edge(captureFrames: transition.captureFrame, after: gap.filled ? gap.frames : 0)
+      }
       onEvent(.gap(gap, effectiveFrames: at))
     case .start, .pause, .resume: break
     }

@@ -12,6 +12,8 @@ struct TakePath {
   private var bars = LiveBars()
   private var silence = NoSignalDetector(rate: takeRate)
   private var isSilent = false
+  private var speech: SpeechDetector
+  private var edges: [Int64] = []  // effective frames yet to come at which nothing follows on what came before
   private var frames = [Float](repeating: 0, count: packetFrames)
   private var frameCount = 0
   private var packet = [UInt8](repeating: 0, count: OpusEncoder.largestPacket)
@@ -27,12 +29,13 @@ struct TakePath {
   private var dropsPacket = false
 
   init(
-    encoder: OpusEncoder, continuing: Continuation?, onEvent: @escaping @Sendable (RecorderEvent) -> Void
+    encoder: OpusEncoder, continuing: Continuation?, minPauseMs: Int64, onEvent: @escaping @Sendable (RecorderEvent) -> Void
   ) {
     self.encoder = encoder
     self.onEvent = onEvent
     self.continuing = continuing
     earlierFaults = continuing?.faults ?? SampleFaults()
+    speech = continuing?.speech ?? SpeechDetector(minPauseMs: minPauseMs)
     guard let continuing else { return }
     (meter, bars, silence) = (continuing.meter, continuing.bars, continuing.silence)
     isSilent = silence.isActive
@@ -54,6 +57,11 @@ struct TakePath {
       record(
         .continued(event.time, deviceRate: format.rate, deviceChannels: format.channels),
         capture: event.captureFrame, effective: ledgerEffective)
+      if continuing?.wasSpeaking == true {
+        record(
+          .speech(speaking: false, atFrame: ledgerEffective), capture: event.captureFrame,
+          effective: ledgerEffective)
+      }
     } else {
       record(.start(event.time), capture: event.captureFrame, effective: 0)
     }
@@ -63,12 +71,18 @@ struct TakePath {
   mutating func keep(_ samples: Span<Float>, captureFrames: Int64) {
     var first = 0
     while first < samples.count {
-      let n = min(samples.count - first, packetFrames - frameCount)
+      while let edge = edges.first, edge <= speech.frames {
+        edges.removeFirst()
+        closeSpeech(captureFrames)
+      }
+      var n = min(samples.count - first, packetFrames - frameCount)
+      if let edge = edges.first { n = min(n, Int(edge - speech.frames)) }
       let part = samples.extracting(first..<(first + n))
       meter.push(part) { level in
         bars.push(level.bar)
         onEvent(.level(level, bars: bars.bars))
       }
+      hear(part, captureFrames)
       silence.push(part)
       if silence.isActive != isSilent {
         isSilent = silence.isActive
@@ -87,6 +101,33 @@ struct TakePath {
         lastSummary = meter.totals.frames
         summarise(meter.totals, captureFrames: captureFrames)
       }
+    }
+  }
+
+  /// What follows doesn't belong to what came before.
+  ///
+  /// - Parameter after: 48 kHz frames still to come that are neither, as the silence that stands for lost ones.
+  mutating func edge(captureFrames: Int64, after: Int64 = 0) {
+    closeSpeech(captureFrames)
+    if after > 0 { edges.append(speech.frames + after) }
+  }
+  private mutating func closeSpeech(_ captureFrames: Int64) {
+    var changes: [SpeechChange] = []
+    speech.edge { changes.append($0) }
+    tell(changes, captureFrames)
+  }
+  private mutating func hear(_ samples: Span<Float>, _ captureFrames: Int64) {
+    var change: SpeechChange?
+    var more: [SpeechChange] = []  // hardly ever: two within 20 ms
+    speech.push(samples) { if change == nil { change = $0 } else { more.append($0) } }
+    if let change { tell([change] + more, captureFrames) }
+  }
+  private mutating func tell(_ changes: [SpeechChange], _ captureFrames: Int64) {
+    for change in changes {
+      record(
+        .speech(speaking: change.speaking, atFrame: change.atFrame), capture: captureFrames,
+        effective: speech.frames)
+      onEvent(.speech(change))
     }
   }
 
@@ -144,6 +185,7 @@ struct TakePath {
       encode()
     }
     found(conformer.faults)
+    closeSpeech(conformer.deviceFrames)
     let last = summarise(meter.finalTotals, captureFrames: conformer.deviceFrames)
     return TakeEnd(
       effectiveFrames: total, captureFrames: conformer.deviceFrames, granule: granule, summary: last,

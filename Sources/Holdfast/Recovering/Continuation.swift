@@ -25,9 +25,13 @@ public final class Continuation: @unchecked Sendable {
   private(set) var meter = Meter()
   private(set) var bars = LiveBars()
   private(set) var silence: NoSignalDetector
+  private(set) var speech = SpeechDetector()
+  /// The ledger's last word on speech is that somebody speaks.
+  let wasSpeaking: Bool
   /// Samples of the packet that the new audio completes; its output is dropped like those before it.
   private(set) var prefix: [Float] = []
   let faults: SampleFaults
+  private let minPauseMs: Int64
   private let audio: OpenAudio
   private let file: ByteFile
   private let resume: PartialAudio.Resume
@@ -37,7 +41,8 @@ public final class Continuation: @unchecked Sendable {
   /// - Parameter path: `NAME.opus` of an unfinished take.
   /// - Throws: 75 where it is being recorded; 66 where there is none; 73 where it is sealed; 65 where it is damaged, or of
   ///   a newer program; 74 where the disk fails.
-  public init(_ path: Path) throws(RecorderFailure) {
+  public init(_ path: Path, minPauseMs: Int64 = SpeechDetector.minPauseMs) throws(RecorderFailure) {
+    self.minPauseMs = minPauseMs
     func refuse(_ code: Int32, _ kind: String, _ text: String) -> RecorderFailure {
       RecorderFailure(code: code, kind: kind, path: path, message: "\(path.display) \(text)")
     }
@@ -88,6 +93,9 @@ public final class Continuation: @unchecked Sendable {
     tornFrom = plan.cutBytes > 0 ? audio.size - plan.cutBytes : nil
     records = Self.kept(contents.ledger.records, upTo: plan.frames, modifiedMs: audio.modifiedMs)
     let known = TakeStory(records).levels
+    var speaking = false
+    for record in records { if case .speech(let now, _) = record.event { speaking = now } }
+    wasSpeaking = speaking
     var faults = SampleFaults()
     (faults.notFinite, faults.over, faults.clippedRuns) = (known.notFinite, known.over, known.clippedRuns)
     self.faults = faults
@@ -132,10 +140,12 @@ public final class Continuation: @unchecked Sendable {
     let restored = Meter(restoring: totals, bins: known.bins, pendingEnergy: known.pendingEnergy)
     meter = restored ?? Meter()
     let measured = restored == nil ? 0 : known.frames
-    let window = Int64(Meter.windowFrames)
+    // A place where level windows, hops and the detector's chunks all begin.
+    let window = Int64(Meter.windowFrames) * SpeechDetector.grid / 320
     let heard = max(0, effectiveFrames - Self.warmingFrames) / window * window
     let grid = max(0, packets - Self.primingPackets) * Int64(packetFrames)
     silence = NoSignalDetector(rate: takeRate, from: heard)
+    speech = SpeechDetector(minPauseMs: minPauseMs, from: heard)
     guard packets > 0 else { return }
     let first = min(measured, heard, grid)
     var levels = Meter()
@@ -154,9 +164,11 @@ public final class Continuation: @unchecked Sendable {
       meter.push(block.span.extracting(m..<n)) { _ in }
       levels.push(block.span.extracting(h..<n)) { bars.push($0.bar) }
       silence.push(block.span.extracting(h..<n))
+      speech.push(block.span.extracting(h..<n))
       tail += block[g..<n]
       at += Int64(n)
     }
+    speech.edge()
     prime(tail)
   }
 

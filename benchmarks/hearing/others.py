@@ -3,7 +3,6 @@
 `ours` is the reference in Python: score.py --py others.py:ours --kw '{"weights": "net.npz"}'. Each is given its best
 settings on the developers' set: threshold, and by how much its edges are late.
 """
-
 import os, time
 import numpy as np
 import soundfile as sf
@@ -37,7 +36,7 @@ def at_16k(wav):
     return resample_poly(x, 16000, rate).astype(np.float32)
 
 
-def webrtc(wav, mode=2, start_shift=0, end_shift=100, close=200):
+def webrtc(wav, mode=2, start_shift=0, end_shift=85, close=200):
     import webrtcvad
 
     x = (at_16k(wav).clip(-1, 1) * 32767).astype(np.int16)
@@ -68,7 +67,7 @@ def silero(wav, on=0.5, off=0.35, start_shift=14, end_shift=66, close=200):
     return speech(hysteresis(p, on, off), 32, start_shift, end_shift, close, time.process_time() - began)
 
 
-def ten(wav, on=0.5, off=0.35, start_shift=30, end_shift=30, close=200):
+def ten(wav, on=0.5, off=0.35, start_shift=14, end_shift=86, close=200):
     from ten_vad import TenVad
 
     x = (at_16k(wav).clip(-1, 1) * 32767).astype(np.int16)

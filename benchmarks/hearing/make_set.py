@@ -3,8 +3,8 @@
 
   make_set.py [--split dev|held] [--out set] [--cache cache]     writes OUT/SPLIT/ID.wav and OUT/SPLIT/labels.json
 
-Voices and noises come from Debian packages (fetched, not installed) and from arithmetic. `held` has voices, languages
-and music that the training never sees. labels.json: an item's speech [[start_ms, end_ms], ...] (gaps of 60 ms and more
+Voices and noises come from Debian packages (fetched, not installed) and from arithmetic. `held` has voices and music that the training
+never sees. labels.json: an item's speech [[start_ms, end_ms], ...] (gaps of 60 ms and more
 kept), nosignal (AC level under -72 dBFS for 2 s and more), quiet_grey (under -64 dBFS), group, noise, snr, level. SNR is
 RMS of active speech over RMS of the noise, both in 50-8000 Hz (keyboard, breath: the loudest 5 % of frames).
 """

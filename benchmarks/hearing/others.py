@@ -1,9 +1,8 @@
 """Other detectors, to be scored on the same files in the same run: score.py --py others.py:silero (webrtc, ten, ours).
 
-`ours` is the reference in Python: score.py --py others.py:ours --kw '{"weights": "net.npz"}'. Each is given its best
-settings on the developers' set: threshold, and by how much its edges are late.
+`ours` is the reference in Python: score.py --py others.py:ours --kw '{"weights": "net.npz"}'. Each has its usual
+threshold, and its edges are shifted by how late they are on the developers' set.
 """
-
 import os, time
 import numpy as np
 import soundfile as sf
@@ -37,7 +36,7 @@ def at_16k(wav):
     return resample_poly(x, 16000, rate).astype(np.float32)
 
 
-def webrtc(wav, mode=2, start_shift=0, end_shift=100, close=200):
+def webrtc(wav, mode=2, start_shift=0, end_shift=85, close=200):
     import webrtcvad
 
     x = (at_16k(wav).clip(-1, 1) * 32767).astype(np.int16)
@@ -68,7 +67,7 @@ def silero(wav, on=0.5, off=0.35, start_shift=14, end_shift=66, close=200):
     return speech(hysteresis(p, on, off), 32, start_shift, end_shift, close, time.process_time() - began)
 
 
-def ten(wav, on=0.5, off=0.35, start_shift=30, end_shift=30, close=200):
+def ten(wav, on=0.5, off=0.35, start_shift=14, end_shift=86, close=200):
     from ten_vad import TenVad
 
     x = (at_16k(wav).clip(-1, 1) * 32767).astype(np.int16)
@@ -80,7 +79,7 @@ def ten(wav, on=0.5, off=0.35, start_shift=30, end_shift=30, close=200):
 _cache = {}
 
 
-def ours(wav, weights="net.npz", on=0.3, off=-0.3, min_pause=250):
+def ours(wav, weights="net.npz", on=0.6, off=0.0, min_pause=250):
     import features
 
     x, _ = sf.read(wav)

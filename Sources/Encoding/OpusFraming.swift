@@ -119,6 +119,9 @@ public enum OpusSilence {
   /// What a hole's length is rounded to, 48 kHz samples: the shortest frame.
   public static let grain: Int64 = 120
 
+  /// 20 ms of one stream of one channel.
+  public static let monoPacket: [UInt8] = [31 << 3, 0xFF, 0xFE]
+
   /// The longest packet that lasts at most `samples`, of 20, 10, 5 or 2.5 ms.
   ///
   /// - Parameter samples: `grain` or more.

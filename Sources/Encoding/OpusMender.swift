@@ -35,7 +35,7 @@ public struct OpusMender {
   private let head: OpusHead
   private let preSkip: Int64
   private var visible: Int64 = 0  // frames of the time line so far
-  private var trim: Int64 = 0  // of the newest packet
+  private var trim: Int64 = 0  // of the last packet
   /// Packets whose lengths don't hold, silence now.
   public private(set) var badPackets: Int64 = 0
 
@@ -71,16 +71,13 @@ public struct OpusMender {
         try fill(Int64(packet.frames), emit)
       }
       visible += Int64(packet.kept.count)
-      trim = Int64(packet.frames - packet.kept.upperBound)
     }
   }
 
   public mutating func finish<E: Error>(_ emit: ([UInt8]) throws(E) -> Void) throws(E) {
-    let owed = preSkip + visible - writer.samples
-    if owed > 0 {  // the time line ends in a hole, or holes before weren't multiples of the grain
-      try fill(owed + OpusSilence.grain - 1, emit)
-      trim = writer.samples - preSkip - visible
-    }
+    // The time line may end in a hole, or earlier holes not have been multiples of the grain.
+    try fill(preSkip + visible - writer.samples + OpusSilence.grain - 1, emit)
+    trim = max(0, writer.samples - preSkip - visible)
     try emit(writer.finish(trim: trim))
   }
 

@@ -48,6 +48,8 @@ struct Option {
   static let table: [Option] = [
     Option(
       "--output", "-o", "FILE.opus", [.record], "the take's file; without it a new name in the takes folder"),
+    Option(
+      "--continue", nil, "FILE.opus", [.record], "goes on with an unfinished take, in the same file"),
     Option("--input", nil, "SPEC", [.record], "alsa:NAME, file:PATH, - (raw samples), or tone:HZ[,DBFS]"),
     Option("--realtime", nil, nil, [.record], "reads a file or tone at the speed it sounds"),
     Option(

@@ -12,6 +12,8 @@ struct RecordCommand {
   private let json: Bool
   private let ui: Bool
   private let arm: Bool
+  /// An unfinished take to go on with.
+  private let unfinished: Path?
 
   init(_ arguments: Arguments) throws(UsageError) {
     guard arguments.operands.isEmpty else {
@@ -72,6 +74,17 @@ struct RecordCommand {
     settings.live = input.isLive(options)
     settings.keepsEveryLevel = !settings.live
     self.settings = settings
+    unfinished = arguments.values["--continue"]
+    if unfinished != nil {
+      // What a take is called and how it is coded was said when it was begun.
+      let fixed = [
+        "--output", "--force", "--take-id", "--session", "--round", "--bitrate", "--complexity",
+        "--min-valid-ms", "--max-ms", "--arm",
+      ]
+      if let option = fixed.first(where: { arguments.has($0) }) {
+        throw UsageError("--continue goes on with the take as it was begun: \(option) can't be given with it")
+      }
+    }
     json = arguments.has("--json")
     ui = !arguments.has("--no-ui") && !arguments.has("--json") && isatty(Output.errorDescriptor) == 1
   }
@@ -109,7 +122,15 @@ struct RecordCommand {
   /// - Returns: the exit code.
   func run(_ output: Output) -> Int32 {
     let watcher = SignalWatcher()
-    let recorder = Recorder(settings: settings)
+    var settings = settings
+    var continuation: Continuation?
+    if let unfinished {
+      do throws(RecorderFailure) { continuation = try Continuation(unfinished) } catch {
+        return Main.report(error, json: json, output)
+      }
+      if let continuation { settings.goOn(with: continuation) }
+    }
+    let recorder = Recorder(settings: settings, continuing: continuation)
     let control = Control(recorder: recorder)
     do throws(Errno) {
       try watcher.start(
@@ -140,7 +161,7 @@ struct RecordCommand {
     var code: Int32 = 0
     var told = ""
     var line = LiveLine(active: ui)
-    let context = settings.context.map { TakeDescription.contextJSON($0) }
+    let context = recorder.settings.context.map { TakeDescription.contextJSON($0) }
     while true {
       let events = recorder.events.next()
       if events.isEmpty { break }

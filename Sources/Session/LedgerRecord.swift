@@ -243,6 +243,8 @@ public struct LedgerContents: Sendable, Equatable {
     case newerVersion(UInt32)
     /// The bytes from `offset` on are no whole record: a torn tail, or damage.
     case torn(offset: Int, bytes: Int)
+
+    public var isTorn: Bool { if case .torn = self { true } else { false } }
   }
   public var records: [LedgerRecord] = []
   public var fault: Fault?

@@ -222,6 +222,14 @@ public enum Disk {
     guard plain == 0 else { throw DiskError(call: "renameat", path: target, errno: .current) }
   }
 
+  /// Renames over an existing file of ours.
+  static func replace(_ from: Path, with target: Path, in folder: borrowing Descriptor) throws(DiskError) {
+    let raw = folder.raw
+    let code = unsafe from.withCString { f in
+      unsafe target.withCString { t in unsafe renameat(raw, f, raw, t) }
+    }
+    guard code == 0 else { throw DiskError(call: "renameat", path: target, errno: .current) }
+  }
   /// Exchanges two names of a folder in one step. Where the file system has no such call, in three.
   public static func exchange(
     _ a: Path, _ b: Path, in folder: borrowing Descriptor
@@ -273,6 +281,10 @@ public enum Disk {
     return path
   }
 
+  /// Whether a path leads to anything.
+  public static func exists(_ path: Path) -> Bool {
+    unsafe path.withCString { unsafe access($0, F_OK) } == 0
+  }
   /// What stands under a name, links not followed; nil where nothing does.
   public static func identity(_ name: Path, in folder: borrowing Descriptor) -> FileIdentity? {
     var info = stat()

@@ -9,7 +9,14 @@ public struct PartialContents: Sendable {
   public var recording: Bool
   /// Files that every partial take has and this one hasn't; but for the audio, which the caller opens.
   public var missing: [Path]
+  /// A file that is there and can't be read now: what it holds isn't known, so nothing may be decided.
+  public var failure: DiskError?
 
+  /// A tail is missing or lost more than the record that was being written.
+  public var hasDamagedTail: Bool {
+    TakeName.Inside.tails.contains { missing.contains($0) } || tails.contains { $0.tornBytes > 1_292 }
+      || tails.contains { $0.tornBytes > 0 && $0.generation == nil }
+  }
   /// Ledgers larger than this are refused: at a take's usual 110 bytes a second that is a week.
   static let ledgerLimit = 64 << 20
   static let tailLimit = 16 << 20
@@ -25,8 +32,17 @@ public struct PartialContents: Sendable {
     var missing: [Path] = []
     for name in names where Disk.identity(name, in: inside) == nil { missing.append(name) }
     self.missing = missing
-    ledger = LedgerContents(Self.read(TakeName.Inside.ledger, in: inside, limit: Self.ledgerLimit))
-    tails = TakeName.Inside.tails.map { TailContents(Self.read($0, in: inside, limit: Self.tailLimit)) }
+    var failure: DiskError?
+    func bytes(_ name: Path, _ limit: Int) -> [UInt8] {
+      do throws(DiskError) { return try Self.whole(name, in: inside, limit: limit) } catch {
+        // Nothing there, a link or a device: no file of ours, and no more to be had of it another time.
+        if ![ENOENT, ELOOP, EINVAL, ENXIO].contains(error.errno.code) { failure = failure ?? error }
+        return []
+      }
+    }
+    ledger = LedgerContents(bytes(TakeName.Inside.ledger, Self.ledgerLimit))
+    tails = TakeName.Inside.tails.map { TailContents(bytes($0, Self.tailLimit)) }
+    self.failure = failure
   }
 
   /// Opens the audio of a partial take; a link or anything else in its place isn't followed.
@@ -59,10 +75,16 @@ public struct PartialContents: Sendable {
   }
 
   static func read(_ name: Path, in folder: borrowing Descriptor, limit: Int) -> [UInt8] {
-    guard let file = try? Disk.openToRead(name, in: folder), Disk.identity(file)?.kind == .file else {
-      return []
+    (try? whole(name, in: folder, limit: limit)) ?? []
+  }
+  static func whole(
+    _ name: Path, in folder: borrowing Descriptor, limit: Int
+  ) throws(DiskError) -> [UInt8] {
+    let file = try Disk.openToRead(name, in: folder)
+    guard Disk.identity(file)?.kind == .file else {
+      throw DiskError(call: "openat", path: name, errno: Errno(EINVAL))
     }
-    return (try? Disk.readAll(file, limit: limit, path: name)) ?? []
+    return try Disk.readAll(file, limit: limit, path: name)
   }
 }
 

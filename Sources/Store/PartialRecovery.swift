@@ -26,18 +26,25 @@ extension PartialFolder {
     }
   }
   /// The manifest that an interrupted seal has left here; nil where there is none.
-  public func manifest(limit: Int) -> [UInt8]? {
-    let bytes = PartialContents.read(TakeName.Inside.manifest, in: inside, limit: limit)
-    return bytes.isEmpty ? nil : bytes
+  public func manifest(limit: Int) throws(DiskError) -> [UInt8]? {
+    do throws(DiskError) {
+      return try PartialContents.whole(TakeName.Inside.manifest, in: inside, limit: limit)
+    } catch {
+      guard error.errno.code == ENOENT else { throw error }
+      return nil
+    }
   }
   /// Sealed takes of this name, and the free names that follow on it, with their manifests.
-  public func sealedTakes(limit: Int) -> [(name: TakeName, manifest: [UInt8])] {
+  public func sealedTakes(limit: Int) throws(DiskError) -> [(name: TakeName, manifest: [UInt8])] {
     var takes: [(TakeName, [UInt8])] = []
     var number = 1
     var take = name
     while number < 1_000, Disk.identity(take.audio, in: parent)?.kind == .file {
-      let bytes = PartialContents.read(take.manifest, in: parent, limit: limit)
-      if !bytes.isEmpty { takes.append((take, bytes)) }
+      do throws(DiskError) {
+        takes.append((take, try PartialContents.whole(take.manifest, in: parent, limit: limit)))
+      } catch {
+        guard [ENOENT, ELOOP, EINVAL, ENXIO].contains(error.errno.code) else { throw error }
+      }
       number += 1
       take = name.alternative(number)
     }
@@ -50,8 +57,8 @@ extension PartialFolder {
     }.max()
   }
   /// Takes beside this one that have a size, as where it was committed under another free name.
-  public func takes(ofSize size: Int64) -> [TakeName] {
-    ((try? Disk.names(parent, path: folder)) ?? []).filter {
+  public func takes(ofSize size: Int64) throws(DiskError) -> [TakeName] {
+    try Disk.names(parent, path: folder).filter {
       guard $0.hasSuffix(".opus"), let there = Disk.identity($0, in: parent) else { return false }
       return there.kind == .file && there.size == size
     }.map { TakeName(audio: $0) }
@@ -60,7 +67,7 @@ extension PartialFolder {
 
   /// Copies what will be cut off, or is torn, to a file that goes to the trash with the seal. Once: a recovery that was
   /// killed has seen more of it.
-  private func keepAside(_ file: borrowing Descriptor, from start: Int64, as name: Path) throws(DiskError) {
+  func keepAside(_ file: borrowing Descriptor, from start: Int64, as name: Path) throws(DiskError) {
     guard Disk.identity(name, in: inside) == nil, let now = Disk.identity(file), now.size > start else {
       return
     }

@@ -11,7 +11,7 @@ public final class PartialTake: Sendable {
   public static func reserveSize(bitrate: Int) -> Int64 { max(65_536, Int64(bitrate) / 8 * 3 + 32_768) }
 
   public let place: PartialFolder
-  private let audio: Descriptor
+  private let audio: OpenAudio
   private let ledger: Descriptor
   private let tails: Tails
   private let headers: [UInt8]
@@ -35,12 +35,12 @@ public final class PartialTake: Sendable {
     let place = try PartialFolder(making: name, in: folder, force: force, neededBytes: neededBytes)
     let first = Ledger.header + Ledger.encode(begin)
     do throws(DiskError) {
-      audio = try Disk.create(TakeName.Inside.audio, in: place.inside)
+      audio = OpenAudio(try Disk.create(TakeName.Inside.audio, in: place.inside))
       ledger = try Disk.create(TakeName.Inside.ledger, in: place.inside)
       tails = try Tails(in: place.inside)
       let reserve = try Disk.create(TakeName.Inside.reserve, in: place.inside)
       try Disk.allocate(reserve, size: reserveSize, path: TakeName.Inside.reserve)
-      try Disk.write(headers.span, to: audio, at: 0, path: TakeName.Inside.audio)
+      try Disk.write(headers.span, to: audio.descriptor, at: 0, path: TakeName.Inside.audio)
       try Disk.write(first.span, to: ledger, at: 0, path: TakeName.Inside.ledger)
     } catch {
       place.abandon()
@@ -53,6 +53,16 @@ public final class PartialTake: Sendable {
     try place.publish()
   }
 
+  init(
+    place: PartialFolder, audio: OpenAudio, audioSize: Int64, ledger: consuming Descriptor, ledgerSize: Int64,
+    tails: Tails, headers: [UInt8]
+  ) {
+    (self.place, self.audio, self.tails, self.headers) = (place, audio, tails, headers)
+    self.ledger = ledger
+    audioEnd = Atomic(audioSize)
+    ledgerEnd = Atomic(ledgerSize)
+  }
+
   /// Bytes of whole pages written.
   public var audioSize: Int64 { audioEnd.load(ordering: .acquiring) }
   private func path(_ file: Path) -> Path { place.partialPath.appending(file) }
@@ -62,10 +72,10 @@ public final class PartialTake: Sendable {
   /// - Throws: also where another program has cut the file: what comes behind a hole must not be called whole.
   public func append(page: Span<UInt8>) throws(DiskError) {
     let end = audioEnd.load(ordering: .relaxed)
-    guard let now = Disk.identity(audio), now.size >= end else {
+    guard audio.size >= end else {
       throw DiskError(call: PartialFolder.compare, path: path(TakeName.Inside.audio), errno: Errno(ESTALE))
     }
-    try Disk.write(page, to: audio, at: end, path: path(TakeName.Inside.audio))
+    try Disk.write(page, to: audio.descriptor, at: end, path: path(TakeName.Inside.audio))
     audioEnd.store(end + Int64(page.count), ordering: .releasing)
     tails.pageWritten(audioEnd: end + Int64(page.count))
   }
@@ -87,7 +97,7 @@ public final class PartialTake: Sendable {
   /// Brings what is written onto the disk: after it, a power cut can't take it.
   public func sync() throws(DiskError) {
     let end = audioEnd.load(ordering: .acquiring)
-    try Disk.syncData(audio, path: path(TakeName.Inside.audio))
+    try audio.sync(path: path(TakeName.Inside.audio))
     syncedAudioEnd.store(end, ordering: .releasing)
     try tails.sync(path: place.partialPath)
     try Disk.syncData(ledger, path: path(TakeName.Inside.ledger))
@@ -102,7 +112,8 @@ public final class PartialTake: Sendable {
 
   /// Seals a take whose last page is written.
   public func seal(manifest: [UInt8]) throws(SealError) -> SealedFile {
-    try place.seal(manifest: manifest, audio: audio, size: audioSize, head: headers) { () throws(DiskError) in
+    try place.seal(manifest: manifest, audio: audio.descriptor, size: audioSize, head: headers) {
+      () throws(DiskError) in
       try sync()
     }
   }
@@ -112,7 +123,7 @@ public final class PartialTake: Sendable {
     let target = try TakesFolder.newName(in: folder)
     let parent = try Disk.openFolder(folder)
     let file = try Disk.create(target.audio, in: parent)
-    try Disk.copy(audio, size: audioSize, to: file, path: target.audio)
+    try Disk.copy(audio.descriptor, size: audioSize, to: file, path: target.audio)
     try Disk.syncData(file, path: target.audio)
     let note = try Disk.create(target.manifest, in: parent)
     try Disk.write(manifest.span, to: note, at: 0, path: target.manifest)

@@ -28,6 +28,40 @@ final class Tails: Sendable {
     second = try Disk.create(TakeName.Inside.tails[1], in: folder)
   }
 
+  /// Goes on with the tails of a partial take: one file gets all packets that are pending, then the other is emptied.
+  ///
+  /// - Parameter pending: their records.
+  init(replacing pending: [UInt8], in folder: borrowing Descriptor, path: Path) throws(DiskError) {
+    var generations: [UInt32] = []
+    for name in TakeName.Inside.tails {
+      generations.append(
+        TailContents(PartialContents.read(name, in: folder, limit: Tail.headerSize)).generation ?? 0)
+    }
+    let target = generations[0] < generations[1] ? 0 : 1
+    let generation = max(generations[0], generations[1]) &+ 1
+    try Disk.remove(TakeName.Inside.copy, in: folder)
+    let new = try Disk.create(TakeName.Inside.copy, in: folder)
+    let bytes = Tail.header(generation: generation) + pending
+    try Disk.write(bytes.span, to: new, at: 0, path: path)
+    try Disk.syncData(new, path: path)
+    try Disk.replace(TakeName.Inside.copy, with: TakeName.Inside.tails[target], in: folder)
+    try Disk.syncFolder(folder, path: path)
+    let other = try Disk.openOrCreate(TakeName.Inside.tails[1 - target], in: folder)
+    try Disk.truncate(other, to: 0, path: path)
+    if target == 0 {
+      first = new
+      second = other
+    } else {
+      first = other
+      second = new
+    }
+    state.withLock {
+      $0.current = target
+      $0.generation = generation
+      $0.end = Int64(bytes.count)
+    }
+  }
+
   func pageWritten(audioEnd: Int64) {
     state.withLock {
       $0.turnDue = true

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct OpusStreamMutationTests {
   /// A small generator whose seed the failing test prints.
-  private struct Chance {
+  struct Chance {
     var state: UInt64
     mutating func below(_ bound: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  private static func altered(_ chance: inout Chance) -> [UInt8] {
+  static func altered(_ chance: inout Chance) -> [UInt8] {
     var pages = seeds[chance.below(seeds.count)]
     let extremes: [Int64] = [.min, -1, 0, 48_000, 1 << 40, 1 << 62, .max]
     for _ in 0..<chance.below(4) {

@@ -5,26 +5,41 @@ import Testing
 /// A killed take comes back as sealing would have left it; a recovery that is killed is done again.
 @Suite struct RecoveryTests {
   /// Records `ms` of speech-like sound from standard input, and kills the recorder once it has arrived.
-  private func killed(ms: Int, in folder: TempFolder, id: String = "kill") throws -> String {
+  ///
+  /// - Parameter settled: syncs come by meanwhile, so that the tails hold no more than the end.
+  private func killed(
+    ms: Int, in folder: TempFolder, id: String = "kill", settled: Bool = false
+  ) throws -> String {
     let path = folder.file("take.opus")
+    for attempt in 1... {
+      try record(ms: ms, to: path, id: id, settled: settled)
+      let tails = try ["tail.0", "tail.1"].map { try bytes("\(path).partial/\($0)").count }
+      // A machine that is busy may not have come to its syncs: the tails hold all since the last one.
+      if !settled || tails.reduce(0, +) < 7_000 { break }
+      try #require(attempt < 8, "no sync came by: \(tails)")
+      try FileManager.default.removeItem(atPath: path + ".partial")
+    }
+    return path
+  }
+  private func record(ms: Int, to path: String, id: String, settled: Bool) throws {
     let process = try Running(
       Places.holdfast, ["record", "--json", "--input", "-", "--take-id", id, "-o", path], input: .pipe)
     let sound = Self.sound(48 * ms)
     for start in stride(from: 0, to: sound.count, by: 4800) {
       process.send(pack(Array(sound[start..<min(start + 4800, sound.count)]), .s16))
+      if settled, start % 24_000 == 19_200 { usleep(550_000) }  // a sync comes by
     }
     let window = 48 * ms / 1600 * 1600 / 48
     try #require(process.waitFor("\"effective_ms\":\(window)"))
     usleep(30_000)
     process.signal(SIGKILL)
     #expect(process.wait().signal == SIGKILL)
-    return path
   }
   /// A tone whose pitch and level move, so that no two packets are alike.
-  private static func sound(_ frames: Int) -> [Double] {
+  private static func sound(_ frames: Int) -> [Float] {
     (0..<frames).map { i in
       let t = Double(i) / 48_000
-      return 0.3 * (1 + sin(t * 3)) * 0.5 * sin(2 * .pi * (200 + 150 * sin(t)) * t)
+      return Float(0.15 * (1 + sin(t * 3)) * sin(2 * .pi * (200 + 150 * sin(t)) * t))
     }
   }
   /// The same sound, never disturbed.
@@ -49,7 +64,8 @@ import Testing
     let manifest = try Fields(file: path.dropping(".opus") + ".take.json")
     let frames = try #require(manifest.int("effective_frames"), sourceLocation: sourceLocation)
     try expectWhole(path, frames: frames, sourceLocation: sourceLocation)
-    #expect(manifest.text("sha256") == (try Judge.sha256(path)), sourceLocation: sourceLocation)
+    let sha256 = try Judge.sha256(path)
+    #expect(manifest.text("sha256") == sha256, sourceLocation: sourceLocation)
     #expect(try holdfast(["verify", path]).code == 0, sourceLocation: sourceLocation)
     let ours = try packets(path)
     let theirs = try packets(clean)
@@ -59,7 +75,8 @@ import Testing
     let pages = try OggPage.read(path)
     let cleanPages = try OggPage.read(clean)
     for (a, b) in zip(pages.dropLast(), cleanPages) {
-      #expect(a.granule == b.granule && a.body == b.body && a.flags == b.flags, sourceLocation: sourceLocation)
+      #expect(
+        a.granule == b.granule && a.body == b.body && a.flags == b.flags, sourceLocation: sourceLocation)
     }
     #expect(!(path + ".partial").exists, sourceLocation: sourceLocation)
   }
@@ -88,9 +105,11 @@ import Testing
     let (said, lines) = try recover([path])
     #expect(said.code == 0 && lines.count == 1, "\(said)")
     #expect(lines[0].text("event") == "sealed" && lines[0].text("outcome") == "recovered")
-    #expect(lines[0].text("sha256") == (try Judge.sha256(path)) && lines[0].int("lost_ms_max") == 50)
+    let sha256 = try Judge.sha256(path)
+    #expect(lines[0].text("sha256") == sha256 && lines[0].int("lost_ms_max") == 50)
     #expect(ms - (lines[0].int("duration_ms") ?? 0) <= 50, "\(said)")
-    try expectRecovered(path, like: try clean(ms: ms + 40, in: folder))
+    let reference = try clean(ms: ms + 40, in: folder)
+    try expectRecovered(path, like: reference)
     // Once more: nothing to do, nothing changed.
     let before = try bytes(path)
     #expect(try recover([path]).said.code == 0)
@@ -101,7 +120,9 @@ import Testing
   @Test func `a recorder that was killed before its first packet leaves a take of no length`() throws {
     let folder = try TempFolder()
     let path = folder.file("take.opus")
-    let process = try Running(Places.holdfast, ["record", "--json", "--input", "-", "-o", path], input: .pipe)
+    let process = try Running(
+      Places.holdfast, ["record", "--json", "--input", "-", "-o", path], input: .pipe)
+    process.send(pack(Self.sound(200), .s16))
     try #require(process.waitFor("\"recording\""))
     process.signal(SIGKILL)
     process.wait()
@@ -112,7 +133,9 @@ import Testing
   }
 
   @Test func `pauses, marks, context and limits are the ledger's`() throws {
-    let live = try LiveTake(["--input", "tone:440", "--session", "s", "--round", "3", "--min-valid-ms", "60000"])
+    let live = try LiveTake([
+      "--input", "tone:440", "--session", "s", "--round", "3", "--min-valid-ms", "60000",
+    ])
     try live.reach(ms: 200)
     live.process.signal(SIGUSR2)
     try #require(live.process.waitFor("\"event\":\"mark\""))
@@ -156,7 +179,8 @@ import Testing
     #expect(try recover([folder.path, folder.path]).said.code == 64)
   }
 
-  @Test func `without a name all takes of the takes folder are recovered, and one bad one stops none`() throws {
+  @Test func `without a name all takes of the takes folder are recovered, and one bad one stops none`() throws
+  {
     let folder = try TempFolder()
     let takes = folder.file("holdfast/takes")
     try FileManager.default.createDirectory(atPath: takes, withIntermediateDirectories: true)
@@ -195,7 +219,9 @@ import Testing
     Damage(testDescription: "no ledger", kept: 3450, problem: "missing_file") {
       try FileManager.default.removeItem(atPath: $0 + "/ledger")
     },
-    Damage(testDescription: "empty ledger", kept: 3450, problem: "ledger") { try change($0 + "/ledger") { $0 = Data() } },
+    Damage(testDescription: "empty ledger", kept: 3450, problem: "ledger") {
+      try change($0 + "/ledger") { $0 = Data() }
+    },
     Damage(testDescription: "torn ledger", kept: 3450, problem: "ledger") {
       try change($0 + "/ledger") { $0.removeLast(7) }
     },
@@ -232,16 +258,18 @@ import Testing
         data[start + 40] ^= 0xFF
       }
     },
-    Damage(testDescription: "tails gone", kept: 2990, problem: "end_lost") { path in
+    Damage(testDescription: "tails gone", kept: 2900, problem: "missing_file") { path in
       for name in ["tail.0", "tail.1"] { try FileManager.default.removeItem(atPath: "\(path)/\(name)") }
     },
-    Damage(testDescription: "tails torn", kept: 2990, problem: "tail") { path in
+    Damage(testDescription: "tails torn", kept: 3400, problem: "tail") { path in
       for name in ["tail.0", "tail.1"] {
         try change("\(path)/\(name)") { if $0.count > 9 { $0.removeLast(9) } }
       }
     },
-    Damage(testDescription: "tails junk", kept: 2990, problem: "end_lost") { path in
-      for name in ["tail.0", "tail.1"] { try change("\(path)/\(name)") { $0 = Data(repeating: 1, count: 99) } }
+    Damage(testDescription: "tails junk", kept: 2900, problem: "tail") { path in
+      for name in ["tail.0", "tail.1"] {
+        try change("\(path)/\(name)") { $0 = Data(repeating: 1, count: 99) }
+      }
     },
     Damage(testDescription: "audio cut in half", kept: 900, problem: "end_lost") {
       try change($0 + "/audio.opus") { data in
@@ -254,11 +282,12 @@ import Testing
     },
   ]
 
-  @Test(arguments: damages) private func `a damaged partial take is saved as far as it goes, and the damage told`(
+  @Test(arguments: damages)
+  private func `a damaged partial take is saved as far as it goes, and the damage told`(
     damage: Damage
   ) throws {
     let folder = try TempFolder()
-    let path = try killed(ms: 3500, in: folder)
+    let path = try killed(ms: 3500, in: folder, settled: true)
     try damage.act(path + ".partial")
     let seen = try inspect(path)
     let kinds = seen.report.objects("problems").compactMap { $0.text("kind") }
@@ -273,9 +302,10 @@ import Testing
     let sealed = try #require(lines.first)
     let ms = try #require(sealed.int("duration_ms"))
     #expect(ms >= damage.kept && ms <= 3500, "\(ms)")
-    #expect(ms + (sealed.int("lost_ms_max") ?? 0) >= 3500 || damage.problem == "missing_file", "\(sealed)")
+    #expect(ms + (sealed.int("lost_ms_max") ?? 0) >= 3470, "\(sealed)")
     try expectWhole(path, frames: sealed.int("effective_frames"))
-    #expect(try holdfast(["verify", path]).code == 0, "\(try holdfast(["verify", path]))")
+    let verified = try holdfast(["verify", path])
+    #expect(verified.code == 0, "\(verified)")
     #expect(seen.report.int("duration_ms") == ms && seen.report.text("sha256") == sealed.text("sha256"))
     if damage.problem == "hole" {
       #expect(try inspect(path).report.objects("gaps").first?.text("measured_by") == "recovery")
@@ -299,7 +329,8 @@ import Testing
     let (said, lines) = try recover([path])
     #expect(said.code == 0, "\(said)")
     if (lines.first?.int("duration_ms") ?? 0) > 1000 {
-      try expectRecovered(path, like: try clean(ms: 1600, in: folder))
+      let reference = try clean(ms: 1600, in: folder)
+      try expectRecovered(path, like: reference)
     }
   }
 
@@ -352,7 +383,9 @@ import Testing
     // Torn, so that it has everything to do.
     try Self.change(path + ".partial/audio.opus") { $0.append(contentsOf: Array("OggS torn".utf8)) }
     let original = path + ".partial"
-    func attempt(_ rules: String, _ name: String) throws -> (folder: TempFolder, steps: [FaultDisk.Step], said: Finished) {
+    func attempt(_ rules: String, _ name: String) throws -> (
+      folder: TempFolder, steps: [FaultDisk.Step], said: Finished
+    ) {
       let here = try TempFolder("again")
       try FileManager.default.createDirectory(atPath: here.file("takes"), withIntermediateDirectories: false)
       try FileManager.default.copyItem(atPath: original, toPath: here.file("takes/take.opus.partial"))

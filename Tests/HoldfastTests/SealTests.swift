@@ -139,6 +139,8 @@ import Testing
     for step in plain.steps
     where step.number <= made.number && !["close", "fstatvfs"].contains(step.operation) {
       let outcome = try sealed("\(step.operation)@\(step.nth)=ENOSPC")
+      // The look for what a killed recorder left half made may fail.
+      if outcome.said.code == 0, step.operation == "openat", step.path.hasSuffix("/takes") { continue }
       #expect([73, 74].contains(outcome.said.code) && outcome.said.isOneLine, "\(step): \(outcome.said)")
       #expect(outcome.folder.names == ["log", "takes/"], "\(step)")
       let states = try outcome.said.jsonLines().map(Fields.init).compactMap { $0.text("state") }

@@ -43,7 +43,11 @@ import Testing
       let take = try make(scratch)
       try take.append(page: Array("PAGE".utf8).span)
       let file = try FileHandle(forUpdating: url(scratch, "a.opus.partial/audio.opus"))
-      if text.isEmpty { try file.truncate(atOffset: UInt64(at)) } else { try file.write(contentsOf: Data(text.utf8)) }
+      if text.isEmpty {
+        try file.truncate(atOffset: UInt64(at))
+      } else {
+        try file.write(contentsOf: Data(text.utf8))
+      }
       try file.close()
       #expect {
         try take.seal(manifest: Array("{}".utf8))
@@ -63,7 +67,8 @@ import Testing
     #expect(throws: DiskError.self) { try take.append(page: Array("MORE".utf8).span) }
   }
 
-  @Test func `what a killed recorder left half made is removed by the next one, what a live one makes is not`()
+  @Test
+  func `what a killed recorder left half made is removed by the next one, what a live one makes is not`()
     throws
   {
     let scratch = try Scratch()

@@ -12,6 +12,7 @@ import Synchronization
 public final class Recorder: Sendable {
   public let settings: RecordingSettings
   public let events: EventQueue
+  let continuing: Continuation?
   let machine = Mutex(TakeMachine())
   let running = Mutex<Running?>(nil)
   let endedBy = Mutex(EndedBy.sourceEnd)
@@ -30,8 +31,10 @@ public final class Recorder: Sendable {
   /// The encoder is the signal thread's; others only ask for its pre-skip.
   struct EncoderBox: @unchecked Sendable { let encoder: OpusEncoder }
 
-  public init(settings: RecordingSettings) {
+  /// - Parameter continuing: an unfinished take to go on with, whose `RecordingSettings` these are; nil for a new one.
+  public init(settings: RecordingSettings, continuing: Continuation? = nil) {
     self.settings = settings
+    self.continuing = continuing
     events = EventQueue(lossless: settings.keepsEveryLevel)
   }
 

@@ -27,7 +27,9 @@ extension Recorder {
         format: format, choice: settings.channel, quality: settings.quality, fullScale: source.fullScale)
     } catch { throw Failures.conform(error) }
     let encoder: OpusEncoder
-    do throws(OpusError) { encoder = try OpusEncoder(settings.encoder) } catch {
+    do throws(OpusError) {
+      if let continuing { encoder = continuing.encoder } else { encoder = try OpusEncoder(settings.encoder) }
+    } catch {
       throw RecorderFailure(code: 64, kind: "encoder", message: "libopus refuses the settings: \(error.text)")
     }
     let ring = FrameRing(format: format, block: source.periodFrames)
@@ -38,7 +40,7 @@ extension Recorder {
     let limit = settings.maxMs > 0 ? settings.maxMs.multipliedReportingOverflow(by: 48) : (0, true)
     let signal = SignalThread(
       ring: ring, losses: losses, filled: filled, conformer: conformer, encoder: encoder, gaps: settings.gaps,
-      maxFrames: limit.1 ? nil : limit.0, preRollFrames: settings.preRollMs * 48,
+      maxFrames: limit.1 ? nil : limit.0, preRollFrames: settings.preRollMs * 48, continuing: continuing,
       onEvent: { [events] in events.push($0) }, onRoom: { capture.wakeForSpace() },
       onLimit: { [weak self] in self?.stop(.maxMs) })
     running.withLock {
@@ -62,6 +64,34 @@ extension Recorder {
   /// Makes the partial take, starts the threads that fill it, and tells the signal thread to begin.
   func beginTake() throws(RecorderFailure) {
     guard let running = running.withLock({ $0 }) else { return }
+    let begun: Continuation.Resumed
+    let records: [LedgerRecord]
+    if let continuing {
+      begun = try continuing.begin(reserve: PartialTake.reserveSize(bitrate: settings.encoder.bitrate))
+      records = continuing.records
+    } else {
+      (begun, records) = try beginNew(running)
+    }
+    let bytesPerMinute = settings.encoder.bitrate / 8 * 60
+    let queue = StoreQueue(
+      capacity: max(240_000, bytesPerMinute + bytesPerMinute / 4), wakeAt: settings.live ? 1 : 16_384)
+    let partial = begun.partial
+    let store = StoreThread(
+      queue: queue, partial: partial, writer: begun.writer, digest: begun.digest, records: records,
+      onFailure: { [weak self] in self?.diskFailed($0) })
+    let sync = SyncThread(partial: partial)
+    do throws(Errno) {
+      let taking = Taking(
+        partial: partial, store: store, storeThread: try Thread(name: "hf-store") { store.run() }, sync: sync,
+        syncThread: try Thread(name: "hf-sync") { sync.run() })
+      self.running.withLock { $0?.taking = taking }
+    } catch { throw Self.threadFailure(error) }
+    running.signal.command(.start(queue), time: .now)
+  }
+
+  private func beginNew(
+    _ running: Running
+  ) throws(RecorderFailure) -> (Continuation.Resumed, [LedgerRecord]) {
     guard let digest = Digest() else {
       throw RecorderFailure(code: 74, kind: "digest", message: "OpenSSL gives no SHA-256 on this machine")
     }
@@ -83,20 +113,7 @@ extension Recorder {
           live: settings.live)))
     let partial = try makePartial(headers: headers, begin: begin)
     digest.update(headers.span)
-    let bytesPerMinute = settings.encoder.bitrate / 8 * 60
-    let queue = StoreQueue(
-      capacity: max(240_000, bytesPerMinute + bytesPerMinute / 4), wakeAt: settings.live ? 1 : 16_384)
-    let store = StoreThread(
-      queue: queue, partial: partial, writer: writer, digest: digest, begin: begin,
-      onFailure: { [weak self] in self?.diskFailed($0) })
-    let sync = SyncThread(partial: partial)
-    do throws(Errno) {
-      let taking = Taking(
-        partial: partial, store: store, storeThread: try Thread(name: "hf-store") { store.run() }, sync: sync,
-        syncThread: try Thread(name: "hf-sync") { sync.run() })
-      self.running.withLock { $0?.taking = taking }
-    } catch { throw Self.threadFailure(error) }
-    running.signal.command(.start(queue), time: .now)
+    return (Continuation.Resumed(partial: partial, writer: writer, digest: digest), [begin])
   }
 
   private func makePartial(headers: [UInt8], begin: LedgerRecord) throws(RecorderFailure) -> PartialTake {

@@ -35,6 +35,16 @@ public struct RecordingSettings: Sendable {
 
   public init() {}
 
+  /// How an unfinished take is gone on with: as it was begun. Source and gaps are the caller's.
+  public mutating func goOn(with continuation: Continuation) {
+    let description = continuation.description
+    output = continuation.place.audioPath
+    takeID = description.takeID
+    context = description.context
+    (maxMs, minValidMs) = (description.maxMs, description.minValidMs)
+    encoder = EncoderSettings(bitrate: description.bitrate, complexity: description.complexity)
+  }
+
   /// The longest take id, in bytes of printable ASCII.
   public static let longestTakeID = 128
 }

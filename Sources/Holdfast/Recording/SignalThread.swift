@@ -68,7 +68,7 @@ final class SignalThread: @unchecked Sendable {
   /// - Parameter preRollFrames: 48 kHz frames from before the start that go into the take.
   init(
     ring: FrameRing, losses: LossRing, filled: CountingSemaphore, conformer: Conformer, encoder: OpusEncoder,
-    gaps: GapPolicy, maxFrames: Int64?, preRollFrames: Int64,
+    gaps: GapPolicy, maxFrames: Int64?, preRollFrames: Int64, continuing: Continuation? = nil,
     onEvent: @escaping @Sendable (RecorderEvent) -> Void,
     onRoom: @escaping @Sendable () -> Void, onLimit: @escaping @Sendable () -> Void
   ) {
@@ -77,8 +77,9 @@ final class SignalThread: @unchecked Sendable {
     self.filled = filled
     self.conformer = conformer
     self.gaps = gaps
-    clock = TakeClock(maxFrames: maxFrames, waiting: true)
-    path = TakePath(encoder: encoder, onEvent: onEvent)
+    clock = TakeClock(maxFrames: maxFrames, waiting: true, continuing: continuing?.effectiveFrames)
+    path = TakePath(encoder: encoder, continuing: continuing, onEvent: onEvent)
+    effective.store(continuing?.effectiveFrames ?? 0, ordering: .relaxed)
     preRoll = PreRoll(capacity: Int(preRollFrames))
     self.preRollFrames = preRollFrames
     self.onEvent = onEvent
@@ -188,8 +189,8 @@ final class SignalThread: @unchecked Sendable {
 
   /// The take begins at `position`. The converter lags behind it by its filter: what it still holds is pre-roll too.
   private func begin(_ queue: StoreQueue, _ event: StreamEvent, at position: Int64) {
-    path.begin(queue, event)
-    onEvent(.state(.recording, effectiveFrames: 0))
+    path.begin(queue, event, ring.format)
+    onEvent(.state(.recording, effectiveFrames: clock.effectiveFrames))
     let lag = position - clock.position
     if preRollFrames > lag {
       let frames = preRoll.take(newest: Int(preRollFrames - lag))

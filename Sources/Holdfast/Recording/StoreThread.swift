@@ -23,7 +23,7 @@ final class StoreThread: @unchecked Sendable {
   private var tailCount: Int64 = 0
 
   init(
-    queue: StoreQueue, partial: PartialTake, writer: OggOpusWriter, digest: Digest, begin: LedgerRecord,
+    queue: StoreQueue, partial: PartialTake, writer: OggOpusWriter, digest: Digest, records: [LedgerRecord],
     onFailure: @escaping @Sendable (DiskError) -> Void
   ) {
     self.queue = queue
@@ -31,7 +31,8 @@ final class StoreThread: @unchecked Sendable {
     self.writer = writer
     self.digest = digest
     self.onFailure = onFailure
-    records = [begin]
+    self.records = records
+    packets = writer.packets
   }
 
   /// Runs until the queue has ended. After a failure it takes what comes and keeps only the events of the ledger.

@@ -21,18 +21,42 @@ struct TakePath {
   private var ledgerCapture: Int64 = 0
   private var ledgerEffective: Int64 = 0
   private(set) var failure: OpusError?
+  private let continuing: Continuation?
+  private let earlierFaults: SampleFaults
+  /// The next packet only primes the encoder: the take has it already.
+  private var dropsPacket = false
 
-  init(encoder: OpusEncoder, onEvent: @escaping @Sendable (RecorderEvent) -> Void) {
+  init(
+    encoder: OpusEncoder, continuing: Continuation?, onEvent: @escaping @Sendable (RecorderEvent) -> Void
+  ) {
     self.encoder = encoder
     self.onEvent = onEvent
+    self.continuing = continuing
+    earlierFaults = continuing?.faults ?? SampleFaults()
+    guard let continuing else { return }
+    (meter, bars, silence) = (continuing.meter, continuing.bars, continuing.silence)
+    isSilent = silence.isActive
+    packets = continuing.packets
+    lastSummary = continuing.effectiveFrames
+    ledgerCapture = continuing.records.last?.captureFrame ?? 0
+    ledgerEffective = continuing.effectiveFrames
+    frameCount = continuing.prefix.count
+    frames.replaceSubrange(0..<frameCount, with: continuing.prefix)
+    dropsPacket = packets > 0
   }
 
   var hasBegun: Bool { queue != nil }
 
-  mutating func begin(_ queue: StoreQueue, _ event: StreamEvent) {
+  mutating func begin(_ queue: StoreQueue, _ event: StreamEvent, _ format: SourceFormat) {
     self.queue = queue
-    ledgerStart = event.captureFrame
-    record(.start(event.time), capture: event.captureFrame, effective: 0)
+    ledgerStart = event.captureFrame - ledgerCapture
+    if continuing != nil {
+      record(
+        .continued(event.time, deviceRate: format.rate, deviceChannels: format.channels),
+        capture: event.captureFrame, effective: ledgerEffective)
+    } else {
+      record(.start(event.time), capture: event.captureFrame, effective: 0)
+    }
   }
   private var ledgerStart: Int64 = 0  // the ledger counts device frames from the take's start
 
@@ -73,6 +97,10 @@ struct TakePath {
       let (encoder, samples) = (encoder, frames)  // references, no copies: accesses mustn't overlap in `self`
       var room = packet.mutableSpan
       let size = try encoder.encode(samples.span, into: &room)
+      if dropsPacket {
+        dropsPacket = false
+        return
+      }
       queue?.push(.packet, packet.span.extracting(0..<size))
       packets += 1
     } catch { failure = error }
@@ -86,9 +114,9 @@ struct TakePath {
     summary.sumOfSquares = totals.sumOfSquares
     summary.peak = totals.peak
     summary.pendingEnergy = meter.pendingEnergy
-    summary.notFinite = faults.notFinite
-    summary.over = faults.over
-    summary.clippedRuns = faults.clippedRuns
+    summary.notFinite = earlierFaults.notFinite + faults.notFinite
+    summary.over = earlierFaults.over + faults.over
+    summary.clippedRuns = earlierFaults.clippedRuns + faults.clippedRuns
     summary.bins = meter.takeFinishedBins()
     record(.levels(summary), capture: captureFrames, effective: totals.frames)
     return summary

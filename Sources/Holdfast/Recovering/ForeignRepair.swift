@@ -45,7 +45,9 @@ public enum ForeignRepair {
         code: 65, kind: refusal.kind, path: path, message: "\(path.display): \(refusal.text)")
     }
     guard survey.needsRepair else {
-      return survey.result(of: path, message: "\(path.display) is whole: nothing to repair")
+      let parts = survey.facts.partCount
+      let what = parts > 1 ? "a chain of \(parts) parts, each of them whole" : "whole"
+      return survey.result(of: path, message: "\(path.display) is \(what): nothing to repair")
     }
     let base = base(of: path.name)
     let output: FreshFile

@@ -20,7 +20,7 @@ enum PartialProblems {
           kind: "hole", offset: hole.offset, bytes: hole.bytes,
           atMs: ms(hole.firstPacket * Int64(packetFrames) - Int64(plan.preSkip)),
           lengthMs: hole.packets * 20, costsAudio: true,
-          message: "\(hole.packets * 20) ms of its audio are lost here; concealment stands in their place"))
+          message: "\(hole.packets * 20) ms of its audio are lost here; silence stands in their place"))
     }
     if plan.cutBytes > 0 {
       problems.append(
@@ -28,18 +28,13 @@ enum PartialProblems {
           kind: "cut", bytes: plan.cutBytes,
           message: "\(plan.cutBytes) bytes at the end of its audio are no whole page"))
     }
-    let told = contents.ledger.records.last?.effectiveFrame ?? 0
+    let told = plan.knownFrames
     // The ledger is written behind the packets: it is never ahead of them by more than what one packet still holds.
     if told - plan.frames > Int64(2 * packetFrames) {
       problems.append(
         InspectProblem(
           kind: "end_lost", atMs: ms(plan.frames), lengthMs: ms(told - plan.frames), costsAudio: true,
-          message: "the ledger knows of \(ms(told - plan.frames)) ms more than its audio holds"))
-    } else if plan.strandedPackets > 0 {
-      problems.append(
-        InspectProblem(
-          kind: "tail", lengthMs: Int64(plan.strandedPackets) * 20, costsAudio: true,
-          message: "\(plan.strandedPackets * 20) ms in its tails don't follow on its pages"))
+          message: "\(ms(told - plan.frames)) ms at its end are lost: ledger and tails know of them"))
     }
     for name in contents.missing {
       problems.append(InspectProblem(kind: "missing_file", message: "its file \(name.display) is missing"))

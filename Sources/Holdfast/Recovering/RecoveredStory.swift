@@ -29,7 +29,7 @@ struct RecoveredStory {
     let times = ledger.compactMap(\.event.time)
     isKnown = known
     isLive = TakeStory(ledger).description?.live ?? true
-    lastTime = EventTime(wallMs: modified, bootNs: times.last?.bootNs ?? 0)
+    lastTime = Self.time(wallMs: modified, after: times.last)
     isStopped = ledger.contains { if case .stop = $0.event { true } else { false } }
     var left = false
     for record in ledger {
@@ -92,14 +92,24 @@ struct RecoveredStory {
   }
 
   /// The most that can be lost, in ms.
-  func lostMsMax(_ plan: PartialAudio) -> Int64 {
-    let told = records.last?.effectiveFrame ?? 0
-    let behind = max(0, told - plan.frames) + plan.holeFrames
-    let known = (behind + 47) / 48
+  func lostMsMax(_ plan: PartialAudio, _ contents: PartialContents) -> Int64 {
+    let told = plan.knownFrames
+    // What a packet that isn't whole still holds belongs to the bounds.
+    let behind = told - plan.frames > Int64(2 * packetFrames) ? told - plan.frames : 0
+    var known = (behind + plan.holeFrames + 47) / 48
+    // A page, and what wasn't synced: all that a tail may hold.
+    if !plan.isComplete, !plan.isEnded, contents.hasDamagedTail { known += 2_000 }
     if plan.isComplete || plan.isEnded || wasLeft { return known }
     if !isKnown { return known + Self.powerCutMs }
     if !isLive { return known + Self.readAheadMs }
     return known + (isOfThisBoot ? Self.killMs : Self.powerCutMs)
+  }
+  /// When a file was written last: its stamp, and where that was in this boot the time since boot.
+  static func time(wallMs: Int64, after last: EventTime?) -> EventTime {
+    let ago = max(0, Stamp.wallMilliseconds.subtractingReportingOverflow(wallMs).partialValue)
+    let boot = Stamp.bootNanoseconds - min(ago, Stamp.bootNanoseconds / 1_000_000) * 1_000_000
+    let known = last?.bootNs ?? 0
+    return EventTime(wallMs: wallMs, bootNs: boot >= known ? boot : known)
   }
   /// Whether the machine has run since: wall clock less time since boot is the same now. A clock that was set meanwhile
   /// looks like a new boot, which promises less.

@@ -55,6 +55,10 @@ public enum Recovery {
         return done
       }
     }
+    guard Disk.exists(path) else {
+      throw RecorderFailure(
+        code: 66, kind: "no_input", path: path, message: "\(path.display): no such take, file or folder")
+    }
     do throws(RecorderFailure) {
       let repaired = try ForeignRepair.repair(path)
       return [repaired.written == nil ? .nothingToDo(path, repaired.message) : .repaired(repaired)]
@@ -108,6 +112,7 @@ private struct RecoveryWork {
   init(_ place: PartialFolder) throws(RecorderFailure) {
     self.place = place
     contents = place.contents
+    if let failure = contents.failure { throw Failures.recovering(failure, place.partialPath) }
     do throws(DiskError) { audio = try place.openAudio() } catch {
       throw Failures.recovering(error, place.partialPath)
     }
@@ -140,7 +145,8 @@ private struct RecoveryWork {
     var sealed: TakeName?
   }
   private func interruptedSeal() throws(RecorderFailure) -> Seal {
-    guard let bytes = place.manifest(limit: Manifest.largest + 1) else { return Seal() }
+    let found = try disk { () throws(DiskError) in try place.manifest(limit: Manifest.largest + 1) }
+    guard let bytes = found, !bytes.isEmpty else { return Seal() }
     let manifest: Manifest
     do throws(ManifestError) { manifest = try Manifest(bytes) } catch {
       return Seal(state: error.isNewer ? .newer : .unusable)
@@ -150,20 +156,26 @@ private struct RecoveryWork {
       let digest = try opus { () throws(OpusFileError) in try Inspector.digest(file.oggBytes) }
       return digest == manifest.sha256 ? Seal(state: .fits, manifest: manifest) : Seal(state: .unusable)
     }
-    for name in place.takes(ofSize: manifest.sizeBytes) {
-      guard let file = try? ByteFile.open(place.path(of: name)),
-        (try? Inspector.digest(file.oggBytes)) == manifest.sha256
-      else { continue }
+    let alike = try disk { () throws(DiskError) in try place.takes(ofSize: manifest.sizeBytes) }
+    for name in alike {
+      let path = place.path(of: name)
+      let file: ByteFile
+      do throws(SourceError) { file = try ByteFile.open(path) } catch {
+        throw Failures.source(error, path: path)
+      }
+      let digest = try opus { () throws(OpusFileError) in try Inspector.digest(file.oggBytes) }
+      guard digest == manifest.sha256 else { continue }
       return Seal(state: .fitsSealed, manifest: manifest, sealed: name)
     }
     return Seal(state: .unusable)
   }
   /// The take beside this folder that is this folder's: only the clean-up is left.
-  private func cleanUpOnly() -> (TakeName, Manifest)? {
+  private func cleanUpOnly() throws(RecorderFailure) -> (TakeName, Manifest)? {
     guard audio == nil else { return nil }
     let id = TakeStory(contents.ledger.records).description?.takeID
     guard id != nil || contents.ledger.fault == .empty else { return nil }
-    for (name, bytes) in place.sealedTakes(limit: Manifest.largest + 1) {
+    let sealed = try disk { () throws(DiskError) in try place.sealedTakes(limit: Manifest.largest + 1) }
+    for (name, bytes) in sealed {
       guard let manifest = try? Manifest(bytes) else { continue }
       // Without a ledger, which goes last: where nothing is left that it hasn't.
       let fits = id.map { manifest.story.description?.takeID == $0 } ?? holdsTails(place.path(of: name))
@@ -219,7 +231,7 @@ private struct RecoveryWork {
 
   func run() throws(RecorderFailure) -> RecoveredTake {
     let seal = try interruptedSeal()
-    let cleanUp = seal.manifest == nil ? cleanUpOnly() : nil
+    let cleanUp = seal.manifest == nil ? try cleanUpOnly() : nil
     switch facts(seal, isSealed: cleanUp != nil).decision {
     case .refuse: throw Recovery.opening(.recording, folder: place.folder, name: place.name)
     case .leave:
@@ -277,7 +289,7 @@ private struct RecoveryWork {
     let sealed = try sealing { () throws(SealError) in
       try place.seal(manifest: text, audio: whole, size: plan.size)
     }
-    return told(manifest, sealed, lost: records.lostMsMax(plan), problems)
+    return told(manifest, sealed, lost: records.lostMsMax(plan, contents), problems)
   }
 
   /// Makes `audio.opus` what the plan says.

@@ -41,8 +41,14 @@ public struct TakeClock: Sendable {
   /// - Parameters:
   ///   - maxFrames: effective frames after which nothing more is kept; nil for no limit.
   ///   - waiting: nothing is kept before `begin`.
-  public init(maxFrames: Int64?, waiting: Bool = false) {
+  ///   - continuing: effective frames that are there already, which the first that are kept fade in behind; nil for a
+  ///     new take.
+  public init(maxFrames: Int64?, waiting: Bool = false, continuing: Int64? = nil) {
     self.maxFrames = maxFrames
+    if let continuing {
+      effectiveFrames = continuing
+      fadedIn = 0
+    }
     if waiting { gate = .waiting }
   }
 

@@ -24,8 +24,13 @@ public struct NoSignalDetector: Sendable {
   /// At most this many are kept; a real take has few.
   public static let most = 10_000
 
-  /// - Parameter rate: hertz; hops last 10 ms.
-  public init(rate: Int) { hopFrames = max(1, rate / 100) }
+  /// - Parameters:
+  ///   - rate: hertz; hops last 10 ms.
+  ///   - start: frame that the first sample is.
+  public init(rate: Int, from start: Int64 = 0) {
+    hopFrames = max(1, rate / 100)
+    frames = start
+  }
 
   /// No signal now, for 2 s or more.
   public var isActive: Bool { quietBlocks >= Self.blocksNeeded }

@@ -365,13 +365,16 @@ def recorded(bench, name, seconds, *more, old=False):
     final = takes.Take(folder + "/take.opus")
     ops = log.ops
     sealed = next(i for i, op in enumerate(ops) if op.kind == "P" and b'"event":"sealed"' in op.data)
-    syncs = {}
-    lengths = []
+    syncs, lengths, rounds = {}, [], {}
     for op in ops:
         if op.kind == "S":
             syncs[op.a] = op.time
         elif op.kind == "E":
             lengths.append((op.time - syncs[op.a]) / 1e6)
+            rounds.setdefault(op.node, []).append((syncs[op.a], op.time))
+    # The promise is for syncs that take under 400 ms. A machine too busy to come to them is told, and judged by that.
+    apart = max([b[1] - a[0] for times in rounds.values() for a, b in zip(times, times[1:])], default=0) / 1e6
+    limit = 1000 if apart < 950 else apart + 100
     previous = {n: d for n, d in ((n, c.first) for n, c in log.root.entries.items() if not c.folder)}
     figures = dict(loss=[], aside=0, aside_sealed=0, worst=(0, ""))
 
@@ -401,7 +404,7 @@ def recorded(bench, name, seconds, *more, old=False):
             if aside:
                 bench.fail(at, "sealed was told, and what is left is called unreadable")
             figures["aside_sealed"] += aside
-        elif loss > 1000:
+        elif loss > limit:
             bench.fail(at, f"{loss:.0f} ms lost of {had / 48:.0f}")
         figures["aside"] += aside
         figures["loss"].append(loss)
@@ -409,13 +412,14 @@ def recorded(bench, name, seconds, *more, old=False):
 
     points = range(1, len(ops) + 1)
     if bench.options.quick:
-        keep = random.Random(bench.options.seed).sample(range(1, sealed - 25), 20)
+        keep = random.Random(bench.options.seed).sample(range(1, sealed - 25), 12)
         points = sorted(set(keep) | set(range(max(1, sealed - 25), len(ops) + 1)))
     cuts(bench, name, log, judge, points)
     loss = sorted(figures["loss"])
     print(f"  lost of what had been captured: median {statistics.median(loss):.0f} ms, 95 % {loss[int(.95 * (len(loss) - 1))]:.0f}, maximum {loss[-1]:.0f} ({figures['worst'][1]});"
           f" after the sealed event: nothing" if not bench.failures else "  with failures")
-    print(f"  set aside as unreadable: {figures['aside']} ({figures['aside_sealed']} after the sealed event); syncs took {statistics.median(lengths):.1f} ms (median), {max(lengths):.1f} at most")
+    print(f"  set aside as unreadable: {figures['aside']} ({figures['aside_sealed']} after the sealed event); syncs took {statistics.median(lengths):.1f} ms (median), {max(lengths):.1f} at most"
+          + ("" if limit == 1000 else f"; THE MACHINE WAS BUSY: {apart:.0f} ms from a sync's begin to the next one's end, {limit:.0f} ms allowed"))
 
 
 def recovering(bench):
@@ -523,6 +527,8 @@ def main():
     parser.add_argument("--only", choices=["model", "mount"])
     parser.add_argument("--folder", help="where takes are recorded; default a temporary folder, on a disk that syncs")
     options = parser.parse_args()
+    if options.quick:
+        options.subsets = min(options.subsets, 2)
     folder = tempfile.mkdtemp(prefix="holdfast-powerloss-", dir=options.folder)
     fast = tempfile.mkdtemp(prefix="holdfast-powerloss-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     bench = Bench(options, folder, fast)

@@ -82,7 +82,8 @@ struct Option {
       "--json", nil, nil, [.record, .inspect, .recover, .list, .verify, .devices],
       "one JSON object a line, and nothing else on standard output"),
     Option(
-      "--min-pause-ms", nil, "MS", [.record, .inspect], "how long a speaker must be silent for a pause; default 250"),
+      "--min-pause-ms", nil, "MS", [.record, .inspect],
+      "how long a speaker must be silent for a pause; default 250"),
     Option("--no-ui", nil, nil, [.record], "reads no keys and draws nothing"),
     Option(
       "--block-frames", nil, "N", [.record], "frames a source is read by at most; the take is the same at any"

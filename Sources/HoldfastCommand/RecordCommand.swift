@@ -126,7 +126,9 @@ struct RecordCommand {
     var settings = settings
     var continuation: Continuation?
     if let unfinished {
-      do throws(RecorderFailure) { continuation = try Continuation(unfinished, minPauseMs: settings.minPauseMs) } catch {
+      do throws(RecorderFailure) {
+        continuation = try Continuation(unfinished, minPauseMs: settings.minPauseMs)
+      } catch {
         return Main.report(error, json: json, output)
       }
       if let continuation { settings.goOn(with: continuation) }

@@ -117,7 +117,8 @@ public enum Inspector {
       bytes = waiting
       problem = InspectProblem(
         kind: "half_sealed",
-        message: "its sealing was interrupted behind the commit: `holdfast recover \(path.display)` finishes it")
+        message:
+          "its sealing was interrupted behind the commit: `holdfast recover \(path.display)` finishes it")
     }
     do throws(ManifestError) { return .read(try Manifest(bytes), problem) } catch {
       return .unusable(

@@ -28,7 +28,8 @@ public struct SpeechFigures: Sendable, Equatable {
       guard let list = json[key]?.array else { return nil }
       var runs: [Range<Int64>] = []
       for item in list {
-        guard let pair = item.array, pair.count == 2, let from = pair[0].int, let to = pair[1].int, from >= end,
+        guard let pair = item.array, pair.count == 2, let from = pair[0].int, let to = pair[1].int,
+          from >= end,
           to >= from, to <= milliseconds(frames: frames)
         else { return nil }
         runs.append((from * 48)..<(to * 48))

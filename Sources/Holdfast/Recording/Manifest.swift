@@ -76,7 +76,7 @@ public struct Manifest: Sendable {
     ]
     fields += storyFields
     fields += [
-      ("levels", .object(levelFields)),
+      ("levels", .object(levelFields))
     ]
     if let speech { fields += speech.fields }
     fields += [

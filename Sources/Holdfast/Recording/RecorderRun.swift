@@ -40,7 +40,8 @@ extension Recorder {
     let limit = settings.maxMs > 0 ? settings.maxMs.multipliedReportingOverflow(by: 48) : (0, true)
     let signal = SignalThread(
       ring: ring, losses: losses, filled: filled, conformer: conformer, encoder: encoder, gaps: settings.gaps,
-      maxFrames: limit.1 ? nil : limit.0, preRollFrames: settings.preRollMs * 48, continuing: continuing, minPauseMs: settings.minPauseMs,
+      maxFrames: limit.1 ? nil : limit.0, preRollFrames: settings.preRollMs * 48, continuing: continuing,
+      minPauseMs: settings.minPauseMs,
       onEvent: { [events] in events.push($0) }, onRoom: { capture.wakeForSpace() },
       onLimit: { [weak self] in self?.stop(.maxMs) })
     running.withLock {

@@ -29,7 +29,8 @@ struct TakePath {
   private var dropsPacket = false
 
   init(
-    encoder: OpusEncoder, continuing: Continuation?, minPauseMs: Int64, onEvent: @escaping @Sendable (RecorderEvent) -> Void
+    encoder: OpusEncoder, continuing: Continuation?, minPauseMs: Int64,
+    onEvent: @escaping @Sendable (RecorderEvent) -> Void
   ) {
     self.encoder = encoder
     self.onEvent = onEvent

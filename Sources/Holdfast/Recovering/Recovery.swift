@@ -285,7 +285,8 @@ private struct RecoveryWork {
     let manifest = Manifest(
       outcome: .recovered, effectiveFrames: plan.frames, sizeBytes: plan.size, sha256: sha256, story: story,
       noiseFloorDb: end.noiseFloorDb, bars: levels.bars,
-      speech: storyState == .unknown ? nil : SpeechFigures(story, frames: plan.frames), ledger: TakeStory.embedded(all))
+      speech: storyState == .unknown ? nil : SpeechFigures(story, frames: plan.frames),
+      ledger: TakeStory.embedded(all))
     let text = Array(manifest.text.utf8)
     let sealed = try sealing { () throws(SealError) in
       try place.seal(manifest: text, audio: whole, size: plan.size)

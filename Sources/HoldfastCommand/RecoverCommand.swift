@@ -29,7 +29,7 @@ enum RecoverCommand {
         saved += 1
         if json { output.json(copy.json) } else { print(copy, output) }
       case .nothingToDo(let path, let why):
-        if !json { output.line("\(path.display): \(why)") }
+        if !json { output.line(why.hasPrefix(path.display) ? why : "\(path.display) \(why)") }
       case .failed(let failure):
         failures.append(failure)
         _ = Main.report(failure, json: json, output)
@@ -57,7 +57,9 @@ enum RecoverCommand {
     if let warning = take.warning { Output.error(warning) }
   }
   private static func print(_ copy: RepairedFile, _ output: Output) {
-    output.line("repaired \(copy.source.display): \(copy.message)")
+    let prefix = "\(copy.source.display): "
+    output.line(
+      prefix + (copy.message.hasPrefix(prefix) ? String(copy.message.dropFirst(prefix.count)) : copy.message))
   }
 }
 

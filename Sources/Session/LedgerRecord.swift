@@ -103,6 +103,8 @@ public enum Ledger {
   public static let headerSize = 16
   public static let recordHeaderSize = 24
   public static let largestPayload = 65_535
+  /// No take is longer than this many frames: 3 000 years. More is damage, and sums of such numbers would overflow.
+  static let mostFrames: Int64 = 1 << 52
 
   public static var header: [UInt8] {
     var bytes = magic
@@ -188,7 +190,8 @@ public enum Ledger {
     // Samples are clipped at ±1.0; what no sum of them can be isn't believed.
     let most = Double(max(0, summary.frames)) * 1.001 + 1
     func bounds(_ value: Double, _ range: ClosedRange<Double>) -> Bool { range.contains(value) }  // not NaN
-    guard summary.frames >= 0, bounds(summary.sum, -most...most), bounds(summary.sumOfSquares, 0...most),
+    guard (0...mostFrames).contains(summary.frames), bounds(summary.sum, -most...most),
+      bounds(summary.sumOfSquares, 0...most),
       bounds(Double(summary.peak), 0...1.001), bounds(summary.pendingEnergy, 0...(most + 160)),
       summary.notFinite >= 0, summary.over >= 0, summary.clippedRuns >= 0
     else { return nil }
@@ -206,7 +209,7 @@ public enum Ledger {
     if kind == 11 {
       guard payload.count == 9, payload[0] <= 1 else { return nil }
       let frame: Int64 = payload.get(1)
-      return frame >= 0 ? .speech(speaking: payload[0] == 1, atFrame: frame) : nil
+      return (0...mostFrames).contains(frame) ? .speech(speaking: payload[0] == 1, atFrame: frame) : nil
     }
     if kind == 10 { return decodeSummary(payload).map(LedgerEvent.levels) }
     guard let json = try? JSON.read(payload) else { return nil }
@@ -220,7 +223,9 @@ public enum Ledger {
     case 3: return time.map(LedgerEvent.pause)
     case 4: return time.map(LedgerEvent.resume)
     case 5:
-      guard let frames = json["frames"]?.int, frames >= 0, let filled = json["filled"]?.bool else {
+      guard let frames = json["frames"]?.int, (0...mostFrames).contains(frames),
+        let filled = json["filled"]?.bool
+      else {
         return nil
       }
       return .gap(
@@ -276,7 +281,7 @@ public struct LedgerContents: Sendable, Equatable {
     }
     let version: UInt32 = bytes.get(8)
     guard version == Ledger.version else {
-      fault = .newerVersion(version)
+      fault = version > Ledger.version ? .newerVersion(version) : .notALedger
       return
     }
     var at = Ledger.headerSize
@@ -284,7 +289,8 @@ public struct LedgerContents: Sendable, Equatable {
     var effective: Int64 = 0
     while at < bytes.count {
       guard let (record, next) = Self.record(bytes, at), record.captureFrame >= capture,
-        record.effectiveFrame >= effective
+        record.effectiveFrame >= effective, record.captureFrame <= Ledger.mostFrames,
+        record.effectiveFrame <= Ledger.mostFrames
       else {
         fault = .torn(offset: at, bytes: bytes.count - at)
         return

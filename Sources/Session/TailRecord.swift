@@ -28,15 +28,19 @@ public enum Tail {
 public struct TailContents: Sendable, Equatable {
   public var generation: UInt32?
   public var packets: [(index: Int64, bytes: [UInt8])] = []
-  /// Bytes behind the last whole record.
+  /// Bytes that belong to no whole record.
   public var tornBytes = 0
+  /// They are the beginning of one record that was being written: what a kill may leave.
+  public var isTornWrite = false
+  /// No packet has an index beyond this: 24 hours a day for 500 years.
+  static let largestIndex: Int64 = 1 << 40
 
   public static func == (a: Self, b: Self) -> Bool {
     a.generation == b.generation && a.tornBytes == b.tornBytes && a.packets.count == b.packets.count
       && zip(a.packets, b.packets).allSatisfy { $0.index == $1.index && $0.bytes == $1.bytes }
   }
 
-  /// Reads as far as whole, checksummed records go. Their indices rise; those between two that don't follow on one
+  /// Reads all whole, checksummed records; one that is damaged but tells its size is passed over. Their indices rise; those between two that don't follow on one
   /// another came together with the page that holds them, while this tail couldn't be left yet.
   public init(_ bytes: [UInt8]) {
     guard bytes.count >= Tail.headerSize, bytes.starts(with: Tail.magic),
@@ -51,12 +55,23 @@ public struct TailContents: Sendable, Equatable {
       let size = Int(bytes.get(at + 4, as: UInt32.self))
       let index: Int64 = bytes.get(at + 8)
       let end = at + Tail.recordHeaderSize + size
-      guard size <= 1_276, end <= bytes.count, bytes.get(at, as: UInt32.self) == crc32(bytes[(at + 4)..<end]),
-        index >= 0, packets.last.map({ index > $0.index }) ?? true
-      else { break }
-      packets.append((index, Array(bytes[(at + Tail.recordHeaderSize)..<end])))
+      guard size <= 1_276 else { break }
+      guard end <= bytes.count else {
+        isTornWrite = tornBytes == 0
+        break
+      }
+      if bytes.get(at, as: UInt32.self) == crc32(bytes[(at + 4)..<end]),
+        (0..<Self.largestIndex).contains(index),
+        packets.last.map({ index > $0.index }) ?? true
+      {
+        packets.append((index, Array(bytes[(at + Tail.recordHeaderSize)..<end])))
+      } else {
+        tornBytes += end - at
+      }
       at = end
     }
-    tornBytes = bytes.count - at
+    if bytes.count - at < Tail.recordHeaderSize { isTornWrite = tornBytes == 0 }
+    tornBytes += bytes.count - at
+    if tornBytes == 0 { isTornWrite = false }
   }
 }

@@ -346,6 +346,8 @@ public enum Disk {
     let raw = file.raw
     if retry({ flock(raw, LOCK_EX | LOCK_NB) }) == 0 { return true }
     if Glibc.errno == EWOULDBLOCK { return false }
+    // A file system without locks: nothing is held, and nobody else can hold it either.
+    if [ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL].contains(Glibc.errno) { return true }
     throw DiskError(call: "flock", path: path, errno: .current)
   }
   public static func randomHex(bytes count: Int) -> String {

@@ -12,6 +12,8 @@ public final class PartialFolder: Sendable {
   let parent: Descriptor
   let inside: Descriptor
   private let lock: Descriptor
+  /// The audio as it was found, locked like `lock`, which somebody may have removed; nil for a new take, or without any.
+  public let audio: OpenAudio?
   /// Its name while it was made.
   private let temporary: Path
 
@@ -48,6 +50,7 @@ public final class PartialFolder: Sendable {
         else { throw DiskError(call: "flock", path: TakeName.Inside.lock, errno: Errno(EBUSY)) }
         inside = made
         lock = file
+        audio = nil
         self.temporary = temporary
         return
       } catch {
@@ -82,7 +85,8 @@ public final class PartialFolder: Sendable {
   ) throws(OutputError) -> FileIdentity? {
     guard name.audio.hasSuffix(".opus") else { throw .notOpus }
     guard name.audio.bytes.count <= TakeName.longest else { throw .nameTooLong(name.audio.bytes.count) }
-    if Disk.identity(name.partial, in: parent) != nil {
+    if let there = Disk.identity(name.partial, in: parent) {
+      guard there.kind == .folder else { throw .blocked(there.kind) }
       throw isRecording(name, in: parent) ? .recording : .unfinished
     }
     guard let existing = Disk.identity(name.audio, in: parent) else { return nil }
@@ -128,11 +132,14 @@ public final class PartialFolder: Sendable {
       parent = try Disk.openFolder(folder)
       inside = try Disk.openFolder(name.partial, in: parent)
       lock = try Disk.openOrCreate(TakeName.Inside.lock, in: inside)
-    } catch { throw .disk(error) }
+      audio = try Self.openAudio(in: inside)
+    } catch { throw .disk(error.at(folder.appending(name.partial).appending(error.path))) }
     let free: Bool
-    do throws(DiskError) { free = try Disk.lock(lock, path: TakeName.Inside.lock) } catch {
-      throw .disk(error)
-    }
+    do throws(DiskError) {
+      var held = try Disk.lock(lock, path: TakeName.Inside.lock)
+      if held, let audio { held = try Disk.lock(audio.descriptor, path: TakeName.Inside.audio) }
+      free = held
+    } catch { throw .disk(error) }
     guard free else { throw .recording }
     // The one who held it may have sealed the take, and removed this folder, just before.
     guard isInPlace else {
@@ -147,10 +154,11 @@ public final class PartialFolder: Sendable {
   }
   /// Whether a recorder holds the partial take's lock now.
   public static func isRecording(_ name: TakeName, in parent: borrowing Descriptor) -> Bool {
-    guard let inside = try? Disk.openFolder(name.partial, in: parent),
-      let lock = try? Disk.openToRead(TakeName.Inside.lock, in: inside)
-    else { return false }
-    return (try? Disk.lock(lock, path: TakeName.Inside.lock)) == false
+    guard let inside = try? Disk.openFolder(name.partial, in: parent) else { return false }
+    return [TakeName.Inside.lock, TakeName.Inside.audio].contains { file in
+      guard let held = try? Disk.openToRead(file, in: inside) else { return false }
+      return (try? Disk.lock(held, path: file)) == false
+    }
   }
 
   // MARK: where it is

@@ -14,8 +14,8 @@ public struct PartialContents: Sendable {
 
   /// A tail is missing or lost more than the record that was being written.
   public var hasDamagedTail: Bool {
-    TakeName.Inside.tails.contains { missing.contains($0) } || tails.contains { $0.tornBytes > 1_292 }
-      || tails.contains { $0.tornBytes > 0 && $0.generation == nil }
+    TakeName.Inside.tails.contains { missing.contains($0) }
+      || tails.contains { $0.tornBytes > 0 && !$0.isTornWrite }
   }
   /// Ledgers larger than this are refused: at a take's usual 110 bytes a second that is a week.
   static let ledgerLimit = 64 << 20

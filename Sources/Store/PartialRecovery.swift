@@ -18,10 +18,10 @@ public final class OpenAudio: Sendable {
 extension PartialFolder {
   public var contents: PartialContents { PartialContents(inside, recording: false) }
 
-  /// Opens `audio.opus` to read and write; nil where there is none.
-  public func openAudio() throws(DiskError) -> OpenAudio? {
+  /// Opens `audio.opus` to read and write; nil where there is none, or something that is no file of ours.
+  static func openAudio(in inside: borrowing Descriptor) throws(DiskError) -> OpenAudio? {
     do throws(DiskError) { return OpenAudio(try Disk.openToWrite(TakeName.Inside.audio, in: inside)) } catch {
-      guard error.errno.code == ENOENT else { throw error.at(partialPath.appending(TakeName.Inside.audio)) }
+      guard [ENOENT, ELOOP, EINVAL, ENXIO, EISDIR].contains(error.errno.code) else { throw error }
       return nil
     }
   }
@@ -131,6 +131,7 @@ extension PartialFolder {
       if !keepOld { try Disk.remove(new, in: inside) }
     }
     try Disk.syncFolder(inside, path: partialPath)
+    _ = try Disk.lock(file, path: path)
     return OpenAudio(file)
   }
 

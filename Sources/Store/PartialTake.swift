@@ -40,6 +40,7 @@ public final class PartialTake: Sendable {
       tails = try Tails(in: place.inside)
       let reserve = try Disk.create(TakeName.Inside.reserve, in: place.inside)
       try Disk.allocate(reserve, size: reserveSize, path: TakeName.Inside.reserve)
+      _ = try Disk.lock(audio.descriptor, path: TakeName.Inside.audio)
       try Disk.write(headers.span, to: audio.descriptor, at: 0, path: TakeName.Inside.audio)
       try Disk.write(first.span, to: ledger, at: 0, path: TakeName.Inside.ledger)
     } catch {

@@ -75,7 +75,10 @@ extension PartialFolder {
     }
     var file = SealedFile(folder: folderNow, name: sealed)
     do throws(DiskError) { try removePartial() } catch {
-      file.warning = "the take is safe, but its working folder couldn't be removed: \(error.text)"
+      file.warning =
+        error.call == "rmdir"
+        ? "the take is safe; files of somebody else's lay in its working folder, and are now in \(error.path.display)"
+        : "the take is safe, but its working folder couldn't be removed: \(error.text)"
     }
     return file
   }
@@ -167,6 +170,11 @@ extension PartialFolder {
     for file in TakeName.Inside.all where file != TakeName.Inside.audio {
       try Disk.remove(file, in: inside)
     }
-    try Disk.removeFolder(name.partial, in: parent)
+    do throws(DiskError) { try Disk.removeFolder(name.partial, in: parent) } catch {
+      // Something that isn't ours lies in it: out of the way, so that the name is free again.
+      guard error.errno.code == ENOTEMPTY || error.errno.code == EEXIST else { throw error }
+      let entry = try Trash(folder: folder).take([name.partial], from: parent)
+      throw DiskError(call: "rmdir", path: entry, errno: error.errno)
+    }
   }
 }

@@ -18,7 +18,8 @@ public struct TakeName: Sendable, Equatable {
   public var partial: Path { audio.addingSuffix(".partial") }
   /// `NAME.opus.unreadable`, `NAME.opus.unreadable-2` and so on: a partial take that was set aside.
   public func unreadable(_ number: Int) -> Path {
-    audio.addingSuffix(".unreadable" + (number > 1 ? "-\(number)" : ""))
+    let suffix = ".opus.unreadable" + (number > 1 ? "-\(number)" : "")
+    return Path(bytes: Array(stem.bytes.prefix(255 - suffix.utf8.count))).addingSuffix(suffix)
   }
   /// - Parameter unreadable: the name of a folder; nil where it isn't that of a take set aside.
   public init?(unreadable name: Path) {
@@ -75,6 +76,7 @@ public enum OutputError: Error, Equatable, Sendable {
   case recording  // a live partial take
   case unfinished  // a dead one
   case tooLittleSpace(free: Int64, needed: Int64)
+  case blocked(FileKind)  // where the working folder goes stands something else
   case trash(DiskError)  // what would be replaced can't be kept
   case disk(DiskError)
 }

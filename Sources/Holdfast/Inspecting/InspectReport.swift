@@ -44,19 +44,22 @@ public struct LevelFigures: Sendable, Equatable {
   public var clippedRuns: Int64
 
   init(_ totals: LevelTotals, clippedRuns: Int64) {
-    rmsDb = totals.rmsDb
-    peakDb = totals.peakDb
-    acRmsDb = totals.acRmsDb
-    dcOffset = totals.mean
+    rmsDb = Self.sane(totals.rmsDb)
+    peakDb = Self.sane(totals.peakDb)
+    acRmsDb = Self.sane(totals.acRmsDb)
+    dcOffset = min(1e9, max(-1e9, totals.mean))
     self.clippedRuns = clippedRuns
   }
+  /// A float file may hold anything that a Float can: no figure goes beyond +200 dBFS.
+  private static func sane(_ db: Double) -> Double { min(200, db) }
   /// Over all channels: energies averaged, the highest peak, the runs of all.
   init(all totals: [LevelTotals], clippedRuns: [Int64]) {
     let n = Double(max(1, totals.count))
-    rmsDb = decibels(meanSquare: totals.reduce(0) { $0 + $1.meanSquare } / n)
-    peakDb = totals.map(\.peakDb).max() ?? levelFloor
-    acRmsDb = decibels(meanSquare: totals.reduce(0) { $0 + max(0, $1.meanSquare - $1.mean * $1.mean) } / n)
-    dcOffset = totals.reduce(0) { $0 + $1.mean } / n
+    rmsDb = Self.sane(decibels(meanSquare: totals.reduce(0) { $0 + $1.meanSquare } / n))
+    peakDb = Self.sane(totals.map(\.peakDb).max() ?? levelFloor)
+    acRmsDb = Self.sane(
+      decibels(meanSquare: totals.reduce(0) { $0 + max(0, $1.meanSquare - $1.mean * $1.mean) } / n))
+    dcOffset = min(1e9, max(-1e9, totals.reduce(0) { $0 + $1.mean } / n))
     self.clippedRuns = clippedRuns.reduce(0, +)
   }
 

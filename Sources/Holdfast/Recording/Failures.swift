@@ -20,7 +20,8 @@ enum Failures {
     }
     let shown = path.display
     switch error {
-    case .notOpus: return refuse(64, "usage", "-o \(shown): the name must end in .opus")
+    case .notOpus:
+      return refuse(64, "usage", "-o \(shown): the name must be NAME.opus, and .opus alone is none")
     case .nameTooLong(let bytes):
       return refuse(
         73, "name_too_long", "\(shown): the name has \(bytes) bytes, \(TakeName.longest) is the most")
@@ -53,6 +54,10 @@ enum Failures {
         74, "disk_full",
         "\(path.parent.display): \(free / 1024) KiB are free, and 30 s of recording need \((needed + 1023) / 1024) KiB; "
           + "make room or choose another folder with -o")
+    case .blocked:
+      return refuse(
+        73, "blocked",
+        "\(shown).partial, where its working folder goes, is no folder; remove it or choose another name")
     case .trash(let error):
       return refuse(
         73, "trash",

@@ -46,6 +46,7 @@ public final class Continuation: @unchecked Sendable {
     func refuse(_ code: Int32, _ kind: String, _ text: String) -> RecorderFailure {
       RecorderFailure(code: code, kind: kind, path: path, message: "\(path.display) \(text)")
     }
+    let path = path.bytes.count > 1 && path.bytes.last == UInt8(ascii: "/") ? path.droppingSuffix("/") : path
     guard let name = TakeName(naming: path.name) else {
       throw refuse(64, "usage", "is no take: the name must end in .opus")
     }
@@ -60,15 +61,14 @@ public final class Continuation: @unchecked Sendable {
     let contents = place.contents
     if let failure = contents.failure { throw Failures.recovering(failure, place.partialPath) }
     let damaged = refuse(65, "damaged", "is damaged: `holdfast recover \(path.display)` saves what is in it")
+    if case .newerVersion = contents.ledger.fault {
+      throw refuse(65, "newer_version", "was made by a newer holdfast: update this one")
+    }
     guard contents.ledger.fault?.isTorn ?? true,
       let description = TakeStory(contents.ledger.records).description
     else { throw damaged }
     self.description = description
-    let open: OpenAudio?
-    do throws(DiskError) { open = try place.openAudio() } catch {
-      throw Failures.recovering(error, place.partialPath)
-    }
-    guard let open else { throw damaged }
+    guard let open = place.audio else { throw damaged }
     audio = open
     do throws(SourceError) { file = try ByteFile.open(descriptor: audio.raw) } catch {
       throw Failures.source(error, path: path)
@@ -79,7 +79,14 @@ public final class Continuation: @unchecked Sendable {
         audio: file.oggBytes, size: audio.size, ledger: contents.ledger.records, tails: contents.tails,
         continuing: true)
     } catch { throw Inspector.failure(error, shown: path) }
-    guard let plan, let resume = plan.resume else { throw damaged }
+    guard let plan, let resume = plan.resume, plan.isOfLedger, !contents.hasDamagedTail,
+      plan.knownFrames - plan.frames <= Int64(2 * packetFrames)
+    else { throw damaged }
+    if description.maxMs > 0, plan.frames / 48 >= description.maxMs {
+      throw refuse(
+        73, "limit",
+        "has reached its limit of \(description.maxMs) ms: `holdfast recover \(path.display)` seals it")
+    }
     do throws(OpusError) {
       encoder = try OpusEncoder(
         EncoderSettings(bitrate: description.bitrate, complexity: description.complexity))
@@ -121,6 +128,7 @@ public final class Continuation: @unchecked Sendable {
       record.effectiveFrame = min(record.effectiveFrame, frames)
       kept.append(record)
     }
+    RecoveredStory.addStart(to: &kept, writtenMs: modifiedMs)
     if !interrupted {
       let last = records.compactMap(\.event.time).last
       kept.append(

@@ -52,6 +52,8 @@ struct PartialAudio {
     /// Packets behind them that no page holds.
     var pending: [[UInt8]]
   }
+  /// The ledger is this stream's.
+  private(set) var isOfLedger = true
   /// Pages of audio in the file.
   private(set) var pages: Int64 = 0
 
@@ -74,6 +76,7 @@ struct PartialAudio {
       }
     }
     guard let stream = scan.stream else { return nil }
+    isOfLedger = Self.description(ledger).map { $0.serial == stream.serial } ?? true
     (serial, preSkip) = (stream.serial, stream.preSkip)
     knownFrames = max(
       ledger.last?.effectiveFrame ?? 0, ((kept.keys.max() ?? -1) + 1) * Int64(packetFrames) - Int64(preSkip))
@@ -92,6 +95,18 @@ struct PartialAudio {
     }
     var tail: [[UInt8]] = []
     while !isEnded, let next = kept[packets + Int64(tail.count)] { tail.append(next) }
+    // What is missing between the pages and later packets is silence: those are heard, at their time. But for the last
+    // second and a half: there a power cut may have left some of the packets, and the first of them make the take.
+    let firstMissing = packets + Int64(tail.count)
+    if !isEnded, let newest = kept.keys.max(), newest - firstMissing >= Self.shortestBridge,
+      newest - firstMissing < Self.longestBridge
+    {
+      while packets + Int64(tail.count) <= newest {
+        let index = packets + Int64(tail.count)
+        if kept[index] == nil { lose(index, offset: scan.end, bytes: cutBytes) }
+        tail.append(kept[index] ?? OpusSilence.monoPacket)
+      }
+    }
     strandedPackets = kept.keys.count { $0 >= packets + Int64(tail.count) }
     var pageCount = max(2, scan.sequence)
     if tail.isEmpty, let last = scan.last, pages > 0 {
@@ -161,6 +176,18 @@ struct PartialAudio {
     rewritesPage = true
     guard case .file(let range)? = segments.last else { return }
     segments[segments.count - 1] = .file(range.lowerBound..<(range.upperBound - size))
+  }
+
+  /// Packets that silence may stand for behind the pages: ten minutes.
+  private static let longestBridge: Int64 = 30_000
+  private static let shortestBridge: Int64 = 75
+
+  private mutating func lose(_ index: Int64, offset: Int64, bytes: Int64) {
+    if let hole = holes.last, hole.firstPacket + hole.packets == index {
+      holes[holes.count - 1].packets += 1
+    } else {
+      holes.append(Hole(firstPacket: index, packets: 1, offset: offset, bytes: bytes))
+    }
   }
 
   /// Audio is lost in the middle, or was cut off.

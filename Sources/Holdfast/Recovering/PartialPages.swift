@@ -36,9 +36,10 @@ struct PartialPages {
   @discardableResult mutating func take(_ page: OggPage) -> Bool {
     guard !page.isContinued, page.lacing.last.map({ $0 < 255 }) ?? true else { return false }
     if page.sequence == 0, sequence == 0 {
-      guard page.isBeginning, let head = try? OpusHead(parsing: page.body.span),
-        stream.map({ $0.serial == page.serial }) ?? true
-      else { return false }
+      // The file's own word: the ledger may be another take's.
+      guard page.isBeginning, let head = try? OpusHead(parsing: page.body.span), head.channels == 1 else {
+        return false
+      }
       stream = Stream(serial: page.serial, preSkip: head.preSkip)
       return accept(page)
     }

@@ -34,7 +34,10 @@ enum PartialProblems {
       problems.append(
         InspectProblem(
           kind: "end_lost", atMs: ms(plan.frames), lengthMs: ms(told - plan.frames), costsAudio: true,
-          message: "\(ms(told - plan.frames)) ms at its end are lost: ledger and tails know of them"))
+          message: "\(ms(told - plan.frames)) ms at its end are lost"
+            + (plan.strandedPackets > 0
+              ? "; \(plan.strandedPackets * 20) ms of them don't follow on what is there, and are kept apart"
+              : "")))
     }
     for name in contents.missing {
       problems.append(InspectProblem(kind: "missing_file", message: "its file \(name.display) is missing"))

@@ -42,14 +42,7 @@ struct RecoveredStory {
     wasLeft = left
     if known {
       records = ledger
-      if !ledger.contains(where: { if case .start = $0.event { true } else { false } }) {
-        // It was killed between the two.
-        let created = TakeStory(ledger).description?.createdMs ?? modified
-        records.insert(
-          LedgerRecord(
-            captureFrame: 0, effectiveFrame: 0, event: .start(EventTime(wallMs: created, bootNs: 0))),
-          at: min(1, ledger.count))
-      }
+      Self.addStart(to: &records, writtenMs: modified)
     } else {
       let description = TakeDescription(
         takeID: "unknown-\(String(plan.serial, radix: 16))", context: nil, createdMs: modified, source: "",
@@ -63,6 +56,14 @@ struct RecoveredStory {
     for hole in plan.holes { insert(hole, plan.preSkip) }
   }
 
+  /// A take that was killed between its first record and its start has one all the same.
+  static func addStart(to records: inout [LedgerRecord], writtenMs: Int64) {
+    if records.contains(where: { if case .start = $0.event { true } else { false } }) { return }
+    let created = TakeStory(records).description?.createdMs ?? writtenMs
+    records.insert(
+      LedgerRecord(captureFrame: 0, effectiveFrame: 0, event: .start(Self.time(wallMs: created, after: nil))),
+      at: min(1, records.count))
+  }
   /// A hole is a gap that silence stands for.
   private mutating func insert(_ hole: PartialAudio.Hole, _ preSkip: Int) {
     let at = max(0, hole.firstPacket * Int64(packetFrames) - Int64(preSkip))

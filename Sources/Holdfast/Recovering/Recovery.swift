@@ -38,6 +38,12 @@ public enum Recovery {
   /// - Throws: where the path itself is nothing to look at.
   public static func recover(_ path: Path) throws(RecorderFailure) -> [Result] {
     let bare = path.bytes.count > 1 && path.bytes.last == UInt8(ascii: "/") ? path.droppingSuffix("/") : path
+    // The audio inside a partial take stands for the take.
+    if bare.name == TakeName.Inside.audio, let name = TakeName(naming: bare.parent.name),
+      bare.parent.name == name.partial, PartialFolder.exists(name, in: bare.parent.parent)
+    {
+      return [result(folder: bare.parent.parent, name: name)]
+    }
     if let name = TakeName(naming: bare.name), PartialFolder.exists(name, in: bare.parent) {
       return [result(folder: bare.parent, name: name)]
     }
@@ -113,9 +119,7 @@ private struct RecoveryWork {
     self.place = place
     contents = place.contents
     if let failure = contents.failure { throw Failures.recovering(failure, place.partialPath) }
-    do throws(DiskError) { audio = try place.openAudio() } catch {
-      throw Failures.recovering(error, place.partialPath)
-    }
+    audio = place.audio
     size = audio?.size ?? 0
     do throws(SourceError) {
       file = try audio.map { a throws(SourceError) in try ByteFile.open(descriptor: a.raw) }
@@ -206,6 +210,7 @@ private struct RecoveryWork {
       switch contents.ledger.fault {
       case .empty: contents.missing.contains(TakeName.Inside.ledger) ? .missing : .empty
       case .newerVersion: .newer
+      case _ where plan?.isOfLedger == false: .unusable
       case .notALedger: .unusable
       case .torn: TakeStory(contents.ledger.records).description == nil ? .unusable : .torn
       case nil: TakeStory(contents.ledger.records).description == nil ? .unusable : .whole

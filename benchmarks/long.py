@@ -3,14 +3,15 @@
 
   benchmarks/long.py HOLDFAST [--runs N] [--live N] [--seconds S] [--hours H] [--folder DIR]
 
-live      takes of S seconds from the scripted card, ten at a time; from SIGINT to the `sealed` line
+live      takes of S seconds from the scripted card, ten at a time; from SIGINT to the end of the seal's last step, as the
+          folder's own time has it (this script may be late to read a line)
 hours     takes of H hours, fed fast through standard input but for the last half second, which comes once all before it
           is stored; from the last byte to the `sealed` line. At complexity 0: it changes nothing but the encoder's speed
 recovery  a take of H hours that was killed behind its last page but one, with its tail and without; the whole command
 
 Caches are warm; all before was synced. Needs gcc, libasound2-dev, python3-numpy.
 """
-import argparse, concurrent.futures, os, shutil, signal, statistics, struct, subprocess, sys, tempfile, time, zlib
+import argparse, concurrent.futures, os, shutil, signal, statistics, struct, subprocess, sys, tempfile, threading, time, zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import takes, timecode
@@ -31,14 +32,17 @@ def wait_for(stream, text):
 def live(options, folder, library, wav, index):
     work = f"{folder}/live{index}"
     os.mkdir(work)
-    process = subprocess.Popen([options.holdfast, "record", "--input", "alsa:mic", "--json", "--no-ui", "-o", work + "/take.opus"],
-                               env=dict(os.environ, **takes.card(work, library, wav)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    end = f'"effective_ms":{int((options.seconds - 1) * 30 + index % 10 * 9) // 3 * 100}'.encode()
-    wait_for(process.stdout, end)
-    began = time.monotonic()
+    counter = folder + f"/counter{index}"
+    open(counter, "wb").write(bytes(4096))
+    process = subprocess.Popen([*(["chrt", "-f", "1"] if options.fifo else []), options.holdfast, "record", "--input", "alsa:mic", "--no-ui", "-o", work + "/take.opus"],
+                               env=dict(os.environ, **takes.card(work, library, wav, f'counter "{counter}"')), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while struct.unpack("<d", open(counter, "rb").read(8))[0] == 0 and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(options.seconds + index % 10 * 0.3)
+    began = time.time()
     process.send_signal(signal.SIGINT)
-    at, _ = wait_for(process.stdout, b'"event":"sealed"')
     process.wait()
+    at = os.stat(work).st_mtime_ns / 1e9  # the partial folder has gone: the last step, just before the line
     shutil.rmtree(work)
     return (at - began) * 1000
 
@@ -47,7 +51,6 @@ def hours(options, folder, sound, index):
     path = f"{folder}/hours{index}.opus"
     process = subprocess.Popen([options.holdfast, "record", "--input", "-", "--json", "--no-ui", "--complexity", "0", "-o", path],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    import threading
     seen, sealed = [0], []
 
     def listen():
@@ -133,7 +136,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--hours", type=float, default=2)
     parser.add_argument("--only", choices=["live", "hours", "recovery"])
-    parser.add_argument("--folder")
+    parser.add_argument("--fifo", action="store_true", help="live recorders run before all that is ordinary on this machine (chrt -f 1)")
+    parser.add_argument("--folder", help="where takes go; default a temporary folder")
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="holdfast-long-", dir=options.folder)
     try:

@@ -44,7 +44,7 @@ class Log:
     """A recorder's doings, resolved to nodes."""
 
     def __init__(self, path, root, start):
-        self.ops = []
+        self.ops, self.known = [], {}
         nodes = dict(start)
         self.root = root
         raw, at = open(path, "rb").read(), 0
@@ -71,6 +71,12 @@ class Log:
             self.ops.append(op)
 
     def certain(self, cut, journal):
+        key = (cut, journal)
+        if key not in self.known:
+            self.known = {key: self._certain(cut, journal)}
+        return self.known[key]
+
+    def _certain(self, cut, journal):
         """Indices of the operations that a power cut behind the first `cut` can't take."""
         begun, sure = {}, set()
         pending = []      # on names, not sure yet
@@ -371,7 +377,8 @@ def recorded(bench, name, seconds, *more, old=False):
             syncs[op.a] = op.time
         elif op.kind == "E":
             lengths.append((op.time - syncs[op.a]) / 1e6)
-            rounds.setdefault(op.node, []).append((syncs[op.a], op.time))
+            if not op.node.folder:
+                rounds.setdefault(op.node, []).append((syncs[op.a], op.time))
     # The promise is for syncs that take under 400 ms. A machine too busy to come to them is told, and judged by that.
     apart = max([b[1] - a[0] for times in rounds.values() for a, b in zip(times, times[1:])], default=0) / 1e6
     limit = 1000 if apart < 950 else apart + 100

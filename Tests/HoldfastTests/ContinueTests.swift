@@ -108,6 +108,33 @@ import Testing
     #expect(try inspect(path).report.int("device_rate") == 16_000)
   }
 
+  @Test func `a take at its limit can't be gone on with, and one with a damaged tail neither`() throws {
+    let folder = try TempFolder()
+    let path = folder.file("take.opus")
+    let fault = try FaultDisk("pwrite[/manifest]@1=KILL", under: folder.path, log: "/dev/null")
+    let said = try holdfast(
+      ["record", "--input", "tone:440", "--max-ms", "1000", "-o", path], environment: fault.environment)
+    #expect(said.signal == SIGKILL)
+    func go() throws -> Finished {
+      try holdfast(["record", "--json", "--continue", path, "--input", "-"])
+    }
+    let full = try go()
+    #expect(full.code == 73 && full.errText.contains("limit"), "\(full)")
+    #expect(try holdfast(["recover", path]).code == 0)
+    try FileManager.default.removeItem(atPath: path)
+    try record(["-o", path], frames: 60_000, kill: true)
+    for name in ["tail.0", "tail.1"] {
+      let url = URL(fileURLWithPath: "\(path).partial/\(name)")
+      var data = try Data(contentsOf: url)
+      if data.count > 300 {
+        data[200] ^= 1
+        try data.write(to: url)
+      }
+    }
+    let damaged = try go()
+    #expect(damaged.code == 65 && damaged.errText.contains("recover"), "\(damaged)")
+  }
+
   @Test func `what can't be gone on with is refused, and stays as it is`() throws {
     let folder = try TempFolder()
     let path = folder.file("take.opus")

@@ -376,6 +376,87 @@ import Testing
     try expectWhole(folder.file("take-2.opus"))
   }
 
+  // MARK: what others do to it
+
+  @Test func `a take whose lock somebody removed is still known as being recorded`() throws {
+    let live = try LiveTake()
+    try live.reach(ms: 300)
+    try FileManager.default.removeItem(atPath: live.path + ".partial/lock")
+    #expect(try recover([live.path]).said.code == 75)
+    #expect(try holdfast(["record", "--input", "tone:440", "--continue", live.path]).code == 75)
+    #expect(try holdfast(["list", "--json", live.folder.path]).outText.contains("\"recording\""))
+    try expectSealed(live.stop())
+  }
+
+  @Test func `another take's ledger costs no page`() throws {
+    let folder = try TempFolder()
+    let other = try killed(ms: 500, in: folder, id: "other")
+    try FileManager.default.moveItem(atPath: other + ".partial", toPath: folder.file("other.opus.partial"))
+    let path = try killed(ms: 2500, in: folder)
+    try FileManager.default.removeItem(atPath: path + ".partial/ledger")
+    try FileManager.default.copyItem(
+      atPath: folder.file("other.opus.partial/ledger"), toPath: path + ".partial/ledger")
+    let (said, lines) = try recover([path])
+    #expect(said.code == 0 && (lines.first?.int("duration_ms") ?? 0) >= 2400, "\(said)")
+    #expect(try holdfast(["verify", path]).code == 0)
+  }
+
+  @Test func `a damaged last page is silence where the tails go on behind it`() throws {
+    let folder = try TempFolder()
+    let path = try killed(ms: 3900, in: folder, settled: true)
+    try Self.change(path + ".partial/audio.opus") { data in
+      let last = Self.pageStarts(data).last ?? 0
+      data[last + 300] ^= 0x11
+    }
+    let (said, lines) = try recover([path])
+    #expect(said.code == 0 && (lines.first?.int("duration_ms") ?? 0) >= 3850, "\(said)")
+    #expect((lines.first?.int("lost_ms_max") ?? 0) >= 1000)
+    try expectWhole(path, frames: lines.first?.int("effective_frames"))
+    #expect(try inspect(path).report.objects("gaps").first?.int("length_ms") == 1000)
+  }
+
+  @Test func `files of somebody else's in the working folder don't hold the name`() throws {
+    let folder = try TempFolder()
+    let path = try killed(ms: 500, in: folder)
+    try Data("hi".utf8).write(to: URL(fileURLWithPath: path + ".partial/notes.txt"))
+    let said = try recover([path]).said
+    #expect(said.code == 0 && said.errText.contains("trash"), "\(said)")
+    #expect(!(path + ".partial").exists)
+    #expect(folder.names.contains { $0.hasSuffix("notes.txt") })
+    #expect(
+      try holdfast(["record", "--input", "tone:440", "--max-ms", "100", "--force", "-o", path]).code == 0)
+  }
+
+  @Test func `something else under the working folder's name is told as that`() throws {
+    let folder = try TempFolder()
+    try Data().write(to: URL(fileURLWithPath: folder.file("take.opus.partial")))
+    let said = try holdfast([
+      "record", "--input", "tone:440", "--max-ms", "9", "-o", folder.file("take.opus"),
+    ])
+    #expect(said.code == 73 && !said.errText.contains("recover") && said.isOneLine, "\(said)")
+  }
+
+  @Test(arguments: [240, 242]) func `a take with the longest name can be set aside`(length: Int) throws {
+    let folder = try TempFolder()
+    let name = String(repeating: "n", count: length) + ".opus"
+    try FileManager.default.createDirectory(
+      atPath: folder.file(name + ".partial"), withIntermediateDirectories: false)
+    #expect(try recover([folder.file(name)]).said.code == 65)
+    #expect(folder.names.contains { $0.contains(".unreadable") })
+  }
+
+  @Test func `a take killed before it was started, and gone on with, verifies`() throws {
+    let folder = try TempFolder()
+    let path = try killed(ms: 45, in: folder)
+    try Self.change(path + ".partial/ledger") { data in
+      data = data.prefix(16 + 24 + Int(data[20]) + Int(data[21]) << 8)
+    }
+    let said = try holdfast(
+      ["record", "--continue", path, "--input", "-"], input: .bytes(pack(Self.sound(4_800), .s16)))
+    #expect(said.code == 0, "\(said)")
+    #expect(try holdfast(["verify", path]).code == 0)
+  }
+
   // MARK: blows
 
   @Test func `recovery killed at each of its calls and run again gives the same bytes`() throws {

@@ -160,3 +160,29 @@ func `frame counts that fall or are negative end a ledger, huge ones don't trap`
   #expect(short.speech == [4_800..<48_000, 72_000..<99_840, 110_400..<130_000])
   #expect(short.speechPauses == [48_000..<72_000])
 }
+
+@Test func `numbers that no take can reach are damage, not arithmetic`() {
+  for frame in [Int64.max, 1 << 60] {
+    let record = LedgerRecord(captureFrame: 0, effectiveFrame: frame, event: .mark(label: nil))
+    let contents = LedgerContents(Ledger.header + Ledger.encode(record))
+    #expect(contents.records.isEmpty && contents.fault?.isTorn == true)
+  }
+  for index in [Int64.max, Int64.max - 1, 1 << 62, 1 << 60, -1] {
+    var bytes = Tail.header(generation: 1)
+    Tail.append(packet: [1], index: index, to: &bytes)
+    Tail.append(packet: [2], index: 7, to: &bytes)
+    let tail = TailContents(bytes)
+    #expect(tail.packets.map(\.index) == [7] && tail.tornBytes == 17 && !tail.isTornWrite)
+  }
+}
+
+@Test func `a damaged record of a tail costs that record alone`() {
+  var bytes = Tail.header(generation: 1)
+  for index: Int64 in 0..<5 { Tail.append(packet: [1, 2, 3], index: index, to: &bytes) }
+  var damaged = bytes
+  damaged[16 + 19 * 2 + 17] ^= 0x40
+  #expect(TailContents(damaged).packets.map(\.index) == [0, 1, 3, 4])
+  #expect(TailContents(damaged).tornBytes == 19 && !TailContents(damaged).isTornWrite)
+  let cut = TailContents(Array(bytes.dropLast(5)))
+  #expect(cut.packets.count == 4 && cut.tornBytes == 14 && cut.isTornWrite)
+}

@@ -67,9 +67,15 @@ final class CaptureThread: @unchecked Sendable {
     keptLoss = losses.push(loss, at: ring.written) ? nil : loss
   }
 
+  /// SCHED_FIFO priorities where they are allowed: capture first, then what keeps the 50 ms bound behind it.
+  static let priority = 10
+  static let signalPriority = 8
+  static let storePriority = 6
+
   func run() {
-    if live {
-      adoptRealtime()
+    // A pipe can be read as fast as the machine goes: before all others, that would take it from them.
+    if live, source.drainsAfterInterrupt {
+      adoptRealtime(priority: Self.priority)
       ring.withMemory { _ = lockInMemory($0) }
     }
     follow()

@@ -26,6 +26,7 @@ public final class Recorder: Sendable {
     var signal: SignalThread
     var encoder: EncoderBox
     var format: SourceFormat
+    var isDevice: Bool
     var taking: Taking?
   }
   /// The encoder is the signal thread's; others only ask for its pre-skip.

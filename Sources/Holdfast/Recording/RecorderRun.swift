@@ -44,8 +44,11 @@ extension Recorder {
       minPauseMs: settings.minPauseMs,
       onEvent: { [events] in events.push($0) }, onRoom: { capture.wakeForSpace() },
       onLimit: { [weak self] in self?.stop(.maxMs) })
+    let isDevice = settings.live && source.drainsAfterInterrupt
     running.withLock {
-      $0 = Running(capture: capture, signal: signal, encoder: EncoderBox(encoder: encoder), format: format)
+      $0 = Running(
+        capture: capture, signal: signal, encoder: EncoderBox(encoder: encoder), format: format,
+        isDevice: isDevice)
     }
   }
 
@@ -54,7 +57,10 @@ extension Recorder {
     guard let running = running.withLock({ $0 }) else { return }
     do throws(Errno) {
       let captureThread = try Thread(name: "hf-capture") { running.capture.run() }
-      let last = try Thread(name: "hf-signal") { self.runSignal(running.signal, captureThread) }
+      let last = try Thread(name: "hf-signal") {
+        if running.isDevice { adoptRealtime(priority: CaptureThread.signalPriority) }
+        self.runSignal(running.signal, captureThread)
+      }
       signalThread.withLock { $0 = last }
     } catch { throw Self.threadFailure(error) }
   }
@@ -81,9 +87,14 @@ extension Recorder {
       queue: queue, partial: partial, writer: begun.writer, digest: begun.digest, records: records,
       onFailure: { [weak self] in self?.diskFailed($0) })
     let sync = SyncThread(partial: partial)
+    let isDevice = running.isDevice
     do throws(Errno) {
       let taking = Taking(
-        partial: partial, store: store, storeThread: try Thread(name: "hf-store") { store.run() }, sync: sync,
+        partial: partial, store: store,
+        storeThread: try Thread(name: "hf-store") {
+          if isDevice { adoptRealtime(priority: CaptureThread.storePriority) }
+          store.run()
+        }, sync: sync,
         syncThread: try Thread(name: "hf-sync") { sync.run() })
       self.running.withLock { $0?.taking = taking }
     } catch { throw Self.threadFailure(error) }

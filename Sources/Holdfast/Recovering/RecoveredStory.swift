@@ -105,12 +105,11 @@ struct RecoveredStory {
     if !isLive { return known + Self.readAheadMs }
     return known + (isOfThisBoot ? Self.killMs : Self.powerCutMs)
   }
-  /// When a file was written last: its stamp, and where that was in this boot the time since boot.
+  /// When a file was written last, by its stamp; the time since boot is the last known one's, gone on.
   static func time(wallMs: Int64, after last: EventTime?) -> EventTime {
-    let ago = max(0, Stamp.wallMilliseconds.subtractingReportingOverflow(wallMs).partialValue)
-    let boot = Stamp.bootNanoseconds - min(ago, Stamp.bootNanoseconds / 1_000_000) * 1_000_000
-    let known = last?.bootNs ?? 0
-    return EventTime(wallMs: wallMs, bootNs: boot >= known ? boot : known)
+    guard let last else { return EventTime(wallMs: wallMs, bootNs: 0) }
+    let later = min(max(0, wallMs.subtractingReportingOverflow(last.wallMs).partialValue), 1 << 40)
+    return EventTime(wallMs: wallMs, bootNs: last.bootNs &+ later &* 1_000_000)
   }
   /// Whether the machine has run since: wall clock less time since boot is the same now. A clock that was set meanwhile
   /// looks like a new boot, which promises less.

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -34,6 +35,7 @@ static inline int holdfast_sem_wait_until(sem_t *s, const struct timespec *t) { 
 extern int pthread_setname_np(pthread_t, const char *);
 static inline int holdfast_name_thread(pthread_t t, const char *name) { return pthread_setname_np(t, name); }
 static inline int holdfast_descriptor_flags(int fd) { return fcntl(fd, F_GETFD); }
+static inline int holdfast_set_nice(int nice) { return setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice); }
 static inline int holdfast_duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
 static inline int holdfast_set_default(int sig) { struct sigaction a; memset(&a, 0, sizeof a); a.sa_handler = SIG_DFL; return sigaction(sig, &a, 0); }
 static inline int holdfast_set_ignored(int sig) { struct sigaction a; memset(&a, 0, sizeof a); a.sa_handler = SIG_IGN; return sigaction(sig, &a, 0); }

@@ -25,6 +25,7 @@ enum RecoverCommand {
       case .recovered(let take):
         saved += 1
         if json { output.json(take.json) } else { print(take, output) }
+        if let warning = take.take.warning { Output.error(warning) }
       case .repaired(let copy):
         saved += 1
         if json { output.json(copy.json) } else { print(copy, output) }
@@ -54,7 +55,6 @@ enum RecoverCommand {
         ? "  at most \(recovered.lostMsMax) ms of what was heard are lost" : "  nothing of it is lost")
     if take.tooShort { output.line("  " + tooShortText(take)) }
     for problem in recovered.problems { output.line("  note: \(problem.message)") }
-    if let warning = take.warning { Output.error(warning) }
   }
   private static func print(_ copy: RepairedFile, _ output: Output) {
     let prefix = "\(copy.source.display): "

@@ -45,6 +45,10 @@ public final class Thread: Sendable {
   public func join() { pthread_join(handle, nil) }
 }
 
+/// Lets the calling thread run before ordinary ones, as far as this user may (RLIMIT_NICE); silent where not. Not a
+/// real-time thread: one that has work for seconds takes nothing from the machine that others couldn't share.
+public func raisePriority() { _ = holdfast_set_nice(-11) }
+
 /// A counting semaphore. `post` is a system call at most, never a lock: it may be called on the capture thread.
 @safe public final class CountingSemaphore: @unchecked Sendable {
   private let raw: UnsafeMutablePointer<sem_t>

@@ -111,7 +111,7 @@ import Testing
   @Test func `a take at its limit can't be gone on with, and one with a damaged tail neither`() throws {
     let folder = try TempFolder()
     let path = folder.file("take.opus")
-    let fault = try FaultDisk("pwrite[/manifest]@1=KILL", under: folder.path, log: "/dev/null")
+    let fault = try FaultDisk("pwrite[/manifest]@1=KILL", under: folder.path, log: folder.file("log"))
     let said = try holdfast(
       ["record", "--input", "tone:440", "--max-ms", "1000", "-o", path], environment: fault.environment)
     #expect(said.signal == SIGKILL)

@@ -81,7 +81,7 @@ func `frame counts that fall or are negative end a ledger, huge ones don't trap`
     + Ledger.encode(LedgerRecord(captureFrame: 0, effectiveFrame: frames, event: .begin(description)))
     + Ledger.encode(LedgerRecord(captureFrame: 0, effectiveFrame: 5, event: .pause(time)))
   let contents = LedgerContents(bytes)
-  #expect(contents.records.count == (frames == Int64.max ? 1 : 0))
+  #expect(contents.records.isEmpty)
   #expect(TakeStory(contents.records).pauses.isEmpty)
 }
 

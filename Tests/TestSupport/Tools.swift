@@ -51,6 +51,7 @@ public struct FaultDisk {
   /// - Parameter log: Where the calls are listed: outside `under`, made anew.
   public init(_ rules: String = "", under: String, log: String) throws {
     self.log = log
+    precondition(!log.hasPrefix("/dev/"))  // it is made anew
     try? FileManager.default.removeItem(atPath: log)
     environment = [
       "LD_PRELOAD": try Tool.preload("faultdisk"), "FAULTDISK": rules, "FAULTDISK_UNDER": under,

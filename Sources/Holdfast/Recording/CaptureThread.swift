@@ -13,6 +13,8 @@ final class CaptureThread: @unchecked Sendable {
   private var keptLoss: CaptureLoss?  // the loss ring was full: it goes with the next one
   private var failure: SourceError?
   private let live: Bool
+  /// It sleeps between its periods; a pipe can be read as fast as the machine goes, which a real-time thread mustn't.
+  private let isDevice: Bool
   private let stopAsked = Atomic<Bool>(false)
   private let abandoned = Atomic<Bool>(false)
   private let waitsForSpace = Atomic<Bool>(false)
@@ -23,12 +25,16 @@ final class CaptureThread: @unchecked Sendable {
   /// Frames a read asks for at most: a live source's period.
   private let chunk: Int
 
-  init(source: any Source, ring: FrameRing, losses: LossRing, filled: CountingSemaphore, live: Bool) {
+  init(
+    source: any Source, ring: FrameRing, losses: LossRing, filled: CountingSemaphore, live: Bool,
+    isDevice: Bool
+  ) {
     self.source = source
     self.ring = ring
     self.losses = losses
     self.filled = filled
     self.live = live
+    self.isDevice = isDevice
     chunk = max(1, live ? source.periodFrames : ring.capacity / 4)
   }
 
@@ -67,15 +73,9 @@ final class CaptureThread: @unchecked Sendable {
     keptLoss = losses.push(loss, at: ring.written) ? nil : loss
   }
 
-  /// SCHED_FIFO priorities where they are allowed: capture first, then what keeps the 50 ms bound behind it.
-  static let priority = 10
-  static let signalPriority = 8
-  static let storePriority = 6
-
   func run() {
-    // A pipe can be read as fast as the machine goes: before all others, that would take it from them.
-    if live, source.drainsAfterInterrupt {
-      adoptRealtime(priority: Self.priority)
+    if isDevice {
+      adoptRealtime()
       ring.withMemory { _ = lockInMemory($0) }
     }
     follow()

@@ -35,8 +35,9 @@ extension Recorder {
     let ring = FrameRing(format: format, block: source.periodFrames)
     let losses = LossRing()
     let filled = CountingSemaphore()
+    let isDevice = settings.live && settings.sourceKind == "alsa"
     let capture = CaptureThread(
-      source: source, ring: ring, losses: losses, filled: filled, live: settings.live)
+      source: source, ring: ring, losses: losses, filled: filled, live: settings.live, isDevice: isDevice)
     let limit = settings.maxMs > 0 ? settings.maxMs.multipliedReportingOverflow(by: 48) : (0, true)
     let signal = SignalThread(
       ring: ring, losses: losses, filled: filled, conformer: conformer, encoder: encoder, gaps: settings.gaps,
@@ -44,7 +45,6 @@ extension Recorder {
       minPauseMs: settings.minPauseMs,
       onEvent: { [events] in events.push($0) }, onRoom: { capture.wakeForSpace() },
       onLimit: { [weak self] in self?.stop(.maxMs) })
-    let isDevice = settings.live && source.drainsAfterInterrupt
     running.withLock {
       $0 = Running(
         capture: capture, signal: signal, encoder: EncoderBox(encoder: encoder), format: format,
@@ -58,7 +58,7 @@ extension Recorder {
     do throws(Errno) {
       let captureThread = try Thread(name: "hf-capture") { running.capture.run() }
       let last = try Thread(name: "hf-signal") {
-        if running.isDevice { adoptRealtime(priority: CaptureThread.signalPriority) }
+        if running.isDevice { raisePriority() }
         self.runSignal(running.signal, captureThread)
       }
       signalThread.withLock { $0 = last }
@@ -92,7 +92,7 @@ extension Recorder {
       let taking = Taking(
         partial: partial, store: store,
         storeThread: try Thread(name: "hf-store") {
-          if isDevice { adoptRealtime(priority: CaptureThread.storePriority) }
+          if isDevice { raisePriority() }
           store.run()
         }, sync: sync,
         syncThread: try Thread(name: "hf-sync") { sync.run() })

@@ -272,7 +272,7 @@ extension Recorder {
       throw Failures.lastPage(error, partial: partial.place.partialPath)
     }
     let story = TakeStory(store.records, clampedTo: frames)
-    let manifest = Manifest(
+    var manifest = Manifest(
       outcome: .complete, effectiveFrames: frames, sizeBytes: size, sha256: sha256, story: story,
       noiseFloorDb: end.noiseFloorDb, bars: end.bars,
       speech: SpeechFigures(story, frames: frames), ledger: TakeStory.embedded(store.records))
@@ -285,9 +285,16 @@ extension Recorder {
         isElsewhere: file.folderGone, warning: file.warning)
     }
     guard partial.place.isInPlace else { return told(try rescue(partial, text)) }
-    do throws(SealError) { return told(try partial.seal(manifest: text)) } catch {
-      throw Failures.seal(error)
-    }
+    do throws(SealError) {
+      do throws(SealError) { return told(try partial.seal(manifest: text)) } catch {
+        // Hours of speech runs are more than the reserve of a full disk holds; `inspect` hears them again.
+        guard error.step == .manifest, error.cause.errno.isDiskFull, manifest.speech != nil else {
+          throw error
+        }
+        manifest.speech = nil
+        return told(try partial.seal(manifest: Array(manifest.text.utf8)))
+      }
+    } catch { throw Failures.seal(error) }
   }
 
   /// The folder was deleted under the take: what is still open goes into the default takes folder.

@@ -113,7 +113,16 @@ public final class PartialFolder: Sendable {
         else { continue }
         removeNew(name, in: parent)  // while the lock is held: its maker meets that, and begins again
       } else {
-        try? Disk.removeFolder(name, in: parent)  // if it is empty: its maker may just be making the lock
+        // The lock is made first: where other files are and it isn't, a power cut has taken it. Else its maker may just be
+        // making it, and only an empty folder goes.
+        let others = TakeName.Inside.all.contains {
+          $0 != TakeName.Inside.lock && Disk.identity($0, in: inside) != nil
+        }
+        if others, Disk.identity(TakeName.Inside.lock, in: inside) == nil {
+          removeNew(name, in: parent)
+        } else {
+          try? Disk.removeFolder(name, in: parent)
+        }
       }
     }
   }

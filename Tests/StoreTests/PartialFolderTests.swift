@@ -76,6 +76,9 @@ import Testing
       at: url(scratch, ".holdfast-new-00ff"), withIntermediateDirectories: false)
     try FileManager.default.createDirectory(
       at: url(scratch, ".holdfast-new-11ff"), withIntermediateDirectories: false)
+    try FileManager.default.createDirectory(
+      at: url(scratch, ".holdfast-new-22ff"), withIntermediateDirectories: false)
+    for file in ["audio.opus", "ledger"] { try scratch.write(".holdfast-new-22ff/\(file)", "x") }
     for file in ["lock", "audio.opus", "ledger"] { try scratch.write(".holdfast-new-11ff/\(file)", "x") }
     let live = try PartialFolder(
       making: TakeName(audio: Path("live.opus")), in: scratch.path, force: false, neededBytes: 0)

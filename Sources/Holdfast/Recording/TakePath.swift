@@ -13,7 +13,8 @@ struct TakePath {
   private var silence = NoSignalDetector(rate: takeRate)
   private var isSilent = false
   private var speech: SpeechDetector
-  private var edges: [Int64] = []  // effective frames yet to come at which nothing follows on what came before
+  /// Effective frames yet to come at which nothing follows on what came before.
+  private var edges: [Int64] = []
   private var frames = [Float](repeating: 0, count: packetFrames)
   private var frameCount = 0
   private var packet = [UInt8](repeating: 0, count: OpusEncoder.largestPacket)

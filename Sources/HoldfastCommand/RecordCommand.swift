@@ -199,6 +199,12 @@ struct RecordCommand {
           Output.note(
             "lost \(milliseconds(frames: gap.frames)) ms of sound"
               + (gap.filled ? ": silence stands for it" : ", which the take leaves out"))
+        case .warning(.diskSlow, let active, _):
+          line.clear()
+          Output.note(
+            active
+              ? "the disk is slow: what it is behind waits in memory, and would be lost with the power or a kill"
+              : "the disk keeps up again")
         case .warning(.noSignal, let active, let frame):
           line.clear()
           Output.note(

@@ -17,6 +17,23 @@ func `a page that a full disk refused is sealed out of the reserve, in its place
   #expect(try Judge.opusdecFrames(folder.file("a.opus")) == Int(report.effectiveFrames))
 }
 
+@Test(arguments: ["fdatasync@3=DELAY:1500", "pwrite[tail.]@30=DELAY:900"])
+func `a disk that stalls is told, costs nothing, and is told to be over`(_ rule: String) throws {
+  let folder = try TempFolder("slow")
+  let takes = folder.file("takes")
+  try FileManager.default.createDirectory(atPath: takes, withIntermediateDirectories: false)
+  let fault = try FaultDisk(rule, under: takes, log: folder.file("log"))
+  let said = try holdfast(
+    [
+      "record", "--json", "--realtime", "--input", "tone:440", "--max-ms", "3500", "-o", takes + "/take.opus",
+    ],
+    environment: fault.environment)
+  let take = try Recorded(said, folder, takes + "/take.opus")
+  try expectSealed(take, frames: 168_000)
+  let told = take.all("warning").filter { $0.text("kind") == "disk_slow" }.map { $0.flag("active") }
+  #expect(told.starts(with: [true, false]), "\(take.events.filter { $0.text("event") == "warning" })")
+}
+
 @Test func `a take whose folder is deleted is sealed whole in the default takes folder`() throws {
   let folder = try TempFolder()
   let data = folder.file("data")

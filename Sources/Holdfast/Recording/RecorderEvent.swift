@@ -51,6 +51,8 @@ extension Path {
 public enum RecorderWarning: String, Sendable {
   /// Nothing but digital zero, a constant or hiss below −72 dBFS for 2 s.
   case noSignal = "no_signal"
+  /// The disk takes longer than the bounds allow: a kill or a power cut now could cost as much as it is behind.
+  case diskSlow = "disk_slow"
 }
 
 /// What a recorder reports. Times are effective time.

@@ -18,6 +18,10 @@ final class StoreQueue: Sendable {
   private let drained = CountingSemaphore()
   private let capacity: Int
   private let wakeAt: Int
+  /// How the thread behind it fares.
+  let clock = DiskClock()
+  /// The disk is behind a live source. One that isn't loses nothing by waiting.
+  var isDiskSlow: Bool { wakeAt == 1 && clock.isSlow }
 
   /// - Parameters:
   ///   - capacity: bytes.

@@ -40,7 +40,7 @@ final class StoreThread: @unchecked Sendable {
     var entries: [UInt8] = []
     while queue.take(into: &entries) {
       do throws(DiskError) {
-        try store(entries)
+        try queue.clock.during(.store) { () throws(DiskError) in try store(entries) }
       } catch {
         if failure == nil { onFailure(error) }
         failure = failure ?? error
@@ -104,15 +104,20 @@ final class StoreThread: @unchecked Sendable {
 final class SyncThread: Sendable {
   static let interval: Int64 = 500_000_000
   private let partial: PartialTake
+  private let clock: DiskClock
   private let stopped = CountingSemaphore()
 
-  init(partial: PartialTake) { self.partial = partial }
+  init(partial: PartialTake, clock: DiskClock) {
+    self.partial = partial
+    self.clock = clock
+  }
   func stop() { stopped.post() }
 
   func run() {
     var due = MonotonicTime.now.advanced(by: Self.interval)
     while !stopped.wait(until: due) {
-      try? partial.sync()  // an error of a sync comes back at the seal, which doesn't go on without one
+      // An error of a sync comes back at the seal, which doesn't go on without one.
+      try? clock.during(.sync) { () throws(DiskError) in try partial.sync() }
       due = max(due, .now).advanced(by: Self.interval)
     }
   }

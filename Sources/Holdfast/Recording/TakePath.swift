@@ -12,6 +12,7 @@ struct TakePath {
   private var bars = LiveBars()
   private var silence = NoSignalDetector(rate: takeRate)
   private var isSilent = false
+  private var isDiskSlow = false
   private var speech: SpeechDetector
   /// Effective frames yet to come at which nothing follows on what came before.
   private var edges: [Int64] = []
@@ -146,6 +147,10 @@ struct TakePath {
       }
       queue?.push(.packet, packet.span.extracting(0..<size))
       packets += 1
+      if let slow = queue?.isDiskSlow, slow != isDiskSlow {
+        isDiskSlow = slow
+        onEvent(.warning(.diskSlow, active: slow, atFrame: packets * Int64(packetFrames)))
+      }
     } catch { failure = error }
   }
 

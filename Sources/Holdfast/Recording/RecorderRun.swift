@@ -224,7 +224,8 @@ extension Recorder {
     // After a disk failure the take is what the disk has: whole packets, as recovery would seal them. Where only the
     // last tail couldn't be written, the last page holds all of it.
     let store = taking.store
-    let granule = min(end.granule, store.packets * Int64(packetFrames))
+    let granule = max(
+      end.granule - end.effectiveFrames, min(end.granule, store.packets * Int64(packetFrames)))
     let frames = max(0, granule - (end.granule - end.effectiveFrames))
     do throws(RecorderFailure) {
       let take = try sealed(taking, end, granule: granule, frames: frames)

@@ -93,6 +93,11 @@ final class StoreThread: @unchecked Sendable {
 
   /// Writes the last page, behind one that was refused, and tells the finished file's size and digest.
   func finish(granule: Int64) throws(DiskError) -> (size: Int64, sha256: String) {
+    // A disk that took no packet at all: the stream still needs one, to carry its end.
+    if packets == 0 {
+      let silence = OpusSilence.monoPacket
+      _ = writer.add(silence.span)
+    }
     let page = refused + writer.finish(granule: granule)
     try partial.place.withReserve { () throws(DiskError) in try partial.append(page: page.span) }
     digest.update(page.span)

@@ -1,15 +1,12 @@
-import COgg
-
 /// Lays Opus packets into Ogg pages (RFC 3533, RFC 7845) through libogg. One stream, mono, 20 ms packets.
 ///
 /// Bytes are a function of the packets, the serial and the pre-skip alone. Keep it on one thread.
-@safe public final class OggOpusWriter {
-  private let stream: UnsafeMutablePointer<ogg_stream_state>
+public final class OggOpusWriter {
+  private let stream: OggStream
   private let preSkip: Int
   private var plan = PagePlan()
   /// Packets taken since the stream's start, head and tags not counted.
   public private(set) var packets: Int64 = 0
-  private var pageBytes: [UInt8] = []
   /// The newest packet: only the next one, or the end, decides its granule and flag.
   private var held: [UInt8] = []
   private var hasHeld = false
@@ -18,9 +15,7 @@ import COgg
   ///   - serial: the stream's serial number.
   ///   - preSkip: 48 kHz samples, as the encoder says.
   public init(serial: UInt32, preSkip: Int) {
-    unsafe stream = .allocate(capacity: 1)
-    unsafe stream.initialize(to: ogg_stream_state())
-    unsafe ogg_stream_init(stream, Int32(bitPattern: serial))
+    stream = OggStream(serial: serial)
     self.preSkip = preSkip
     held.reserveCapacity(1_276)
   }
@@ -31,14 +26,8 @@ import COgg
   ///   - packets: audio packets in them. The next packet begins a page.
   public convenience init(serial: UInt32, preSkip: Int, afterPages pages: Int64, packets: Int64) {
     self.init(serial: serial, preSkip: preSkip)
-    unsafe stream.pointee.pageno = Int(pages)
-    unsafe stream.pointee.b_o_s = 1  // the page that begins the stream is out
-    unsafe stream.pointee.packetno = packets + 2
+    stream.skip(pages: pages, packets: packets + 2)
     self.packets = packets
-  }
-  deinit {
-    unsafe ogg_stream_clear(stream)
-    unsafe stream.deallocate()
   }
 
   /// The head and tags pages, each packet alone on its page. Call it once, first.
@@ -51,10 +40,10 @@ import COgg
     var tags = Array("OpusTags".utf8)
     tags += Self.littleEndian(vendor.count) + vendor + Self.littleEndian(1)
     tags += Self.littleEndian(comment.count) + comment
-    submit(head, granule: 0, first: true, last: false)
-    var bytes = flush()
-    submit(tags, granule: 0, first: false, last: false)
-    bytes += flush()
+    stream.submit(head, granule: 0, first: true)
+    var bytes = stream.flush()
+    stream.submit(tags, granule: 0)
+    bytes += stream.flush()
     return bytes
   }
   private static func littleEndian(_ value: Int) -> [UInt8] {
@@ -68,8 +57,8 @@ import COgg
     let full = plan.add(packetSize: packet.count)
     var page: [UInt8]?
     if hasHeld {
-      submit(held, granule: packets * Int64(packetFrames), first: false, last: false)
-      if full { page = flush() }
+      stream.submit(held, granule: packets * Int64(packetFrames))
+      if full { page = stream.flush() }
     }
     held.removeAll(keepingCapacity: true)
     for i in 0..<packet.count { held.append(packet[i]) }
@@ -84,9 +73,9 @@ import COgg
   /// - Returns: the last page, with the end-of-stream flag. Empty where there was no packet.
   public func finish(granule: Int64) -> [UInt8] {
     guard hasHeld else { return [] }
-    submit(held, granule: granule, first: false, last: true)
+    stream.submit(held, granule: granule, last: true)
     hasHeld = false
-    return flush()
+    return stream.flush()
   }
 
   /// A number of pages that is given, for recovery: in the place of pages that are lost.
@@ -101,34 +90,11 @@ import COgg
       let here = min(lost.count - next - Int(count - page - 1), PagePlan.packetsPerPage)
       for packet in lost[next..<(next + here)] {
         packets += 1
-        submit(packet, granule: packets * Int64(packetFrames), first: false, last: false)
+        stream.submit(packet, granule: packets * Int64(packetFrames))
       }
       next += here
-      bytes += flush()
+      bytes += stream.flush()
     }
     return bytes
-  }
-
-  private func submit(_ bytes: [UInt8], granule: Int64, first: Bool, last: Bool) {
-    var bytes = bytes
-    unsafe bytes.withUnsafeMutableBufferPointer { buffer in
-      var packet = unsafe ogg_packet()
-      unsafe packet.packet = buffer.baseAddress
-      unsafe packet.bytes = buffer.count
-      unsafe packet.b_o_s = first ? 1 : 0
-      unsafe packet.e_o_s = last ? 1 : 0
-      unsafe packet.granulepos = granule
-      unsafe ogg_stream_packetin(stream, &packet)
-    }
-  }
-  private func flush() -> [UInt8] {
-    pageBytes.removeAll(keepingCapacity: true)
-    var page = unsafe ogg_page()
-    // A fill limit above any page: what is pending goes onto one, as PagePlan counted.
-    while unsafe ogg_stream_flush_fill(stream, &page, 1 << 20) != 0 {
-      unsafe pageBytes.append(contentsOf: UnsafeBufferPointer(start: page.header, count: page.header_len))
-      unsafe pageBytes.append(contentsOf: UnsafeBufferPointer(start: page.body, count: page.body_len))
-    }
-    return pageBytes
   }
 }

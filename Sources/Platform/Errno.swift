@@ -20,6 +20,7 @@ public struct Errno: Error, Equatable, Sendable {
   }
   public static let notFound = ENOENT
   public static let notAFolder = ENOTDIR
+  public static let io = EIO
   public static let noMemory = ENOMEM
   public static let exists = EEXIST
   public static let busy = EBUSY

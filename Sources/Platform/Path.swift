@@ -34,6 +34,10 @@ public struct Path: Sendable, Hashable {
     guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return Path(".") }
     return slash == 0 ? Path("/") : Path(bytes: Array(bytes[..<slash]))
   }
+  /// A folder may be named with a slash behind it; what is in it isn't.
+  public var withoutTrailingSlash: Path {
+    bytes.count > 1 && bytes.last == UInt8(ascii: "/") ? Path(bytes: Array(bytes.dropLast())) : self
+  }
   public func appending(_ component: Path) -> Path {
     if bytes.isEmpty || bytes == Array(".".utf8) { return component }
     return Path(

@@ -205,11 +205,7 @@ public enum Disk {
   public static func rename(
     _ from: Path, in source: borrowing Descriptor, to target: Path, in folder: borrowing Descriptor
   ) throws(DiskError) {
-    let (a, b) = (source.raw, folder.raw)
-    let code = unsafe from.withCString { f in
-      unsafe target.withCString { t in unsafe holdfast_renameat2(a, f, b, t, HOLDFAST_RENAME_NOREPLACE) }
-    }
-    if code == 0 { return }
+    if move(from, in: source, to: target, in: folder, HOLDFAST_RENAME_NOREPLACE) { return }
     let failure = Errno.current
     guard failure.code == EINVAL || failure.code == ENOSYS else {
       throw DiskError(call: "renameat2", path: target, errno: failure)
@@ -217,28 +213,33 @@ public enum Disk {
     if identity(target, in: folder) != nil {
       throw DiskError(call: "renameat", path: target, errno: Errno(EEXIST))
     }
-    let plain = unsafe from.withCString { f in unsafe target.withCString { t in unsafe renameat(a, f, b, t) }
+    guard move(from, in: source, to: target, in: folder) else {
+      throw DiskError(call: "renameat", path: target, errno: .current)
     }
-    guard plain == 0 else { throw DiskError(call: "renameat", path: target, errno: .current) }
+  }
+  private static func move(
+    _ from: Path, in source: borrowing Descriptor, to target: Path, in folder: borrowing Descriptor,
+    _ flags: UInt32? = nil
+  ) -> Bool {
+    let (a, b) = (source.raw, folder.raw)
+    return unsafe from.withCString { f in
+      unsafe target.withCString { t in
+        unsafe flags.map { unsafe holdfast_renameat2(a, f, b, t, $0) } ?? renameat(a, f, b, t)
+      }
+    } == 0
   }
 
   /// Renames over an existing file of ours.
   static func replace(_ from: Path, with target: Path, in folder: borrowing Descriptor) throws(DiskError) {
-    let raw = folder.raw
-    let code = unsafe from.withCString { f in
-      unsafe target.withCString { t in unsafe renameat(raw, f, raw, t) }
+    guard move(from, in: folder, to: target, in: folder) else {
+      throw DiskError(call: "renameat", path: target, errno: .current)
     }
-    guard code == 0 else { throw DiskError(call: "renameat", path: target, errno: .current) }
   }
   /// Exchanges two names of a folder in one step. Where the file system has no such call, in three.
   public static func exchange(
     _ a: Path, _ b: Path, in folder: borrowing Descriptor
   ) throws(DiskError) {
-    let raw = folder.raw
-    let code = unsafe a.withCString { x in
-      unsafe b.withCString { y in unsafe holdfast_renameat2(raw, x, raw, y, HOLDFAST_RENAME_EXCHANGE) }
-    }
-    if code == 0 { return }
+    if move(a, in: folder, to: b, in: folder, HOLDFAST_RENAME_EXCHANGE) { return }
     let failure = Errno.current
     guard failure.code == EINVAL || failure.code == ENOSYS else {
       throw DiskError(call: "renameat2", path: b, errno: failure)

@@ -74,11 +74,13 @@ extension PartialFolder {
       try Disk.syncFolder(parent, path: folder)
     }
     var file = SealedFile(folder: folderNow, name: sealed)
-    do throws(DiskError) { try removePartial() } catch {
-      file.warning =
-        error.call == "rmdir"
-        ? "the take is safe; files of somebody else's lay in its working folder, and are now in \(error.path.display)"
-        : "the take is safe, but its working folder couldn't be removed: \(error.text)"
+    do throws(DiskError) {
+      if let entry = try removePartial() {
+        file.warning =
+          "the take is safe; files of somebody else's lay in its working folder, and are now in \(entry.display)"
+      }
+    } catch {
+      file.warning = "the take is safe, but its working folder couldn't be removed: \(error.text)"
     }
     return file
   }
@@ -116,7 +118,7 @@ extension PartialFolder {
     let copy = try Disk.create(TakeName.Inside.copy, in: inside)
     try Disk.copy(audio, size: size, to: copy, path: path)
     try Disk.syncData(copy, path: path)
-    if there != nil {  // somebody's: it stays in the partial folder, which then stays too
+    if there != nil {  // somebody's: it is kept
       try Disk.rename(
         TakeName.Inside.audio, in: inside, to: Path("audio.other-" + Disk.randomHex(bytes: 4)), in: inside)
     }
@@ -162,19 +164,22 @@ extension PartialFolder {
     }
   }
 
-  /// Removes our own files, and then the folder: should anything else lie in it, it stays. What recovery cut off goes
-  /// to the trash.
-  private func removePartial() throws(DiskError) {
+  /// Removes our own files, and then the folder. What recovery cut off goes to the trash; so does the folder where
+  /// anything else lies in it, since its name must be free again.
+  ///
+  /// - Returns: the trash's entry then.
+  private func removePartial() throws(DiskError) -> Path? {
     let cut = TakeName.Inside.cut.filter { Disk.identity($0, in: inside) != nil }
     if !cut.isEmpty { try Trash(folder: folder).take(cut, from: inside, trashIn: parent) }
     for file in TakeName.Inside.all where file != TakeName.Inside.audio {
       try Disk.remove(file, in: inside)
     }
-    do throws(DiskError) { try Disk.removeFolder(name.partial, in: parent) } catch {
-      // Something that isn't ours lies in it: out of the way, so that the name is free again.
+    do throws(DiskError) {
+      try Disk.removeFolder(name.partial, in: parent)
+      return nil
+    } catch {
       guard error.errno.code == ENOTEMPTY || error.errno.code == EEXIST else { throw error }
-      let entry = try Trash(folder: folder).take([name.partial], from: parent)
-      throw DiskError(call: "rmdir", path: entry, errno: error.errno)
+      return try discard()
     }
   }
 }

@@ -85,13 +85,7 @@ import Testing
 
   @Test func `a take killed before its first packet goes on from nothing`() throws {
     let folder = try TempFolder()
-    let path = folder.file("take.opus")
-    let process = try Running(
-      Places.holdfast, ["record", "--json", "--input", "-", "-o", path], input: .pipe)
-    process.send(pack(Self.tone(from: 0, count: 100), .s16))
-    try #require(process.waitFor("\"recording\""))
-    process.signal(SIGKILL)
-    process.wait()
+    let path = try takeKilledAtOnce(in: folder)
     let take = try Recorded(try record(["--continue", path], frames: 5_000, kill: false), folder, path)
     try expectSealed(take, frames: 5_000)
   }

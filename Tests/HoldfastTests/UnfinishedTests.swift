@@ -4,27 +4,11 @@ import Testing
 
 /// A recorder that is killed leaves a partial take with all but the last 50 ms, and `inspect` and `list` say so.
 @Suite struct UnfinishedTests {
-  /// A recorder of standard input: what it was given is known to the frame.
-  private func killed(afterMs ms: Int, in folder: TempFolder) throws {
-    let process = try Running(
-      Places.holdfast, ["record", "--json", "--input", "-", "-o", folder.file("take.opus")], input: .pipe)
-    let tone = Tone.sine(48 * ms, hz: 440, db: -12)
-    for start in stride(from: 0, to: tone.count, by: 4800) {
-      process.send(pack(Array(tone[start..<min(start + 4800, tone.count)]), .s16))
-    }
-    // Level events tell that the sound has arrived: the last whole window of it.
-    let window = 48 * ms / 1600 * 1600 / 48
-    if window > 0 { try #require(process.waitFor("\"effective_ms\":\(window)")) }
-    usleep(30_000)  // what has been delivered may be up to 50 ms behind on the disk, and is here long since
-    process.signal(SIGKILL)
-    #expect(process.wait().signal == SIGKILL)
-  }
-
   @Test(arguments: [200, 990, 1000, 2345, 6000]) func `inspect and list know the length of a killed take`(
     ms: Int
   ) throws {
     let folder = try TempFolder()
-    try killed(afterMs: ms, in: folder)
+    _ = try killedTake(ms: ms, in: folder)
     let before = folder.names
     let (said, report) = try inspect(folder.file("take.opus"))
     #expect(said.code == 0 && report.text("outcome") == "unfinished" && report.flag("recording") == false)
@@ -69,12 +53,7 @@ import Testing
 
   @Test func `a partial take without a whole packet has no audio, and that is no failure`() throws {
     let folder = try TempFolder()
-    let process = try Running(
-      Places.holdfast, ["record", "--json", "--input", "-", "-o", folder.file("take.opus")], input: .pipe)
-    process.send(pack(Tone.sine(200), .s16))  // less than a packet
-    try #require(process.waitFor("\"recording\""))
-    process.signal(SIGKILL)
-    process.wait()
+    _ = try takeKilledAtOnce(in: folder)
     let (said, report) = try inspect(folder.file("take.opus"))
     #expect(said.code == 0 && report.int("effective_frames") == 0 && report.text("outcome") == "unfinished")
     #expect(report.objects("problems").map { $0.text("kind") } == ["no_audio"])

@@ -35,7 +35,7 @@ public enum Inspector {
   /// The partial take that `path` means, where it means one.
   static func partialName(_ path: Path) -> TakeName? {
     guard let folder = try? Disk.openFolder(path.parent) else { return nil }
-    let name = path.hasSuffix("/") ? path.droppingSuffix("/").name : path.name
+    let name = path.withoutTrailingSlash.name
     if name.hasSuffix(".opus.partial"), Disk.identity(name, in: folder)?.kind == .folder {
       return TakeName(audio: name.droppingSuffix(".partial"))
     }
@@ -284,13 +284,24 @@ public enum Inspector {
   }
   static func digest(_ read: OggReadBytes) throws(OpusFileError) -> String {
     guard let digest = Digest() else { throw .io(Errno.noMemory) }
+    try hash(read, into: digest)
+    return Digest.hex(digest.value())
+  }
+  /// Feeds a file's first bytes to a digest.
+  ///
+  /// - Parameter end: how many; all where nil. Fewer are an error.
+  static func hash(_ read: OggReadBytes, upTo end: Int64? = nil, into digest: Digest) throws(OpusFileError) {
     var chunk = [UInt8](repeating: 0, count: 1 << 18)
     var at: Int64 = 0
-    while true {
+    while end.map({ at < $0 }) ?? true {
       var bytes = chunk.mutableSpan
       var raw = unsafe bytes.mutableBytes
-      let n = try read(at, &raw)
-      if n == 0 { return Digest.hex(digest.value()) }
+      var n = try read(at, &raw)
+      if n == 0 {
+        if end != nil { throw .io(Errno.io) }
+        return
+      }
+      if let end { n = Int(min(Int64(n), end - at)) }
       digest.update(chunk.span.extracting(0..<n))
       at += Int64(n)
     }

@@ -2,6 +2,23 @@ import Encoding
 import Platform
 import Session
 import Signal
+import Store
+
+extension LevelSummary {
+  /// The figures of the signal path that the ledger keeps.
+  var totals: LevelTotals {
+    get {
+      var totals = LevelTotals()
+      (totals.frames, totals.sum, totals.sumOfSquares, totals.peak) = (frames, sum, sumOfSquares, peak)
+      return totals
+    }
+    set {
+      (frames, sum, sumOfSquares, peak) = (
+        newValue.frames, newValue.sum, newValue.sumOfSquares, newValue.peak
+      )
+    }
+  }
+}
 
 /// What stands in `NAME.take.json`: the take's story out of the ledger, its levels, size and checksum.
 public struct Manifest: Sendable {
@@ -49,13 +66,21 @@ public struct Manifest: Sendable {
     return missing > 0 ? (missing - 1) / perMs + 1 : 0
   }
 
-  public var levels: LevelTotals {
-    var totals = LevelTotals()
-    totals.frames = story.levels.frames
-    totals.sum = story.levels.sum
-    totals.sumOfSquares = story.levels.sumOfSquares
-    totals.peak = story.levels.peak
-    return totals
+  public var levels: LevelTotals { story.levels.totals }
+
+  var bytes: [UInt8] { Array(text.utf8) }
+
+  /// Seals a take with this manifest. Hours of speech runs are more than the reserve of a full disk holds: where it
+  /// doesn't take them the manifest is written without, and `inspect` hears them again.
+  func seal(_ body: ([UInt8]) throws(SealError) -> SealedFile) throws(RecorderFailure) -> SealedFile {
+    do throws(SealError) { return try body(bytes) } catch {
+      guard error.step == .manifest, error.cause.errno.isDiskFull, speech != nil else {
+        throw Failures.seal(error)
+      }
+      var shorter = self
+      shorter.speech = nil
+      do throws(SealError) { return try body(shorter.bytes) } catch { throw Failures.seal(error) }
+    }
   }
 
   /// The file's text.

@@ -273,11 +273,10 @@ extension Recorder {
       throw Failures.lastPage(error, partial: partial.place.partialPath)
     }
     let story = TakeStory(store.records, clampedTo: frames)
-    var manifest = Manifest(
+    let manifest = Manifest(
       outcome: .complete, effectiveFrames: frames, sizeBytes: size, sha256: sha256, story: story,
       noiseFloorDb: end.noiseFloorDb, bars: end.bars,
       speech: SpeechFigures(story, frames: frames), ledger: TakeStory.embedded(store.records))
-    let text = Array(manifest.text.utf8)
     func told(_ file: SealedFile) -> SealedTake {
       SealedTake(
         path: file.path, effectiveFrames: frames, sizeBytes: size, sha256: sha256,
@@ -285,17 +284,8 @@ extension Recorder {
         missingMs: manifest.missingMs, context: story.description?.contextJSON, faults: end.faults,
         isElsewhere: file.folderGone, warning: file.warning)
     }
-    guard partial.place.isInPlace else { return told(try rescue(partial, text)) }
-    do throws(SealError) {
-      do throws(SealError) { return told(try partial.seal(manifest: text)) } catch {
-        // Hours of speech runs are more than the reserve of a full disk holds; `inspect` hears them again.
-        guard error.step == .manifest, error.cause.errno.isDiskFull, manifest.speech != nil else {
-          throw error
-        }
-        manifest.speech = nil
-        return told(try partial.seal(manifest: Array(manifest.text.utf8)))
-      }
-    } catch { throw Failures.seal(error) }
+    guard partial.place.isInPlace else { return told(try rescue(partial, manifest.bytes)) }
+    return told(try manifest.seal { (bytes) throws(SealError) in try partial.seal(manifest: bytes) })
   }
 
   /// The folder was deleted under the take: what is still open goes into the default takes folder.

@@ -157,10 +157,7 @@ struct TakePath {
   @discardableResult
   private mutating func summarise(_ totals: LevelTotals, captureFrames: Int64) -> LevelSummary {
     var summary = LevelSummary()
-    summary.frames = totals.frames
-    summary.sum = totals.sum
-    summary.sumOfSquares = totals.sumOfSquares
-    summary.peak = totals.peak
+    summary.totals = totals
     summary.pendingEnergy = meter.pendingEnergy
     summary.notFinite = earlierFaults.notFinite + faults.notFinite
     summary.over = earlierFaults.over + faults.over

@@ -46,7 +46,7 @@ public final class Continuation: @unchecked Sendable {
     func refuse(_ code: Int32, _ kind: String, _ text: String) -> RecorderFailure {
       RecorderFailure(code: code, kind: kind, path: path, message: "\(path.display) \(text)")
     }
-    let path = path.bytes.count > 1 && path.bytes.last == UInt8(ascii: "/") ? path.droppingSuffix("/") : path
+    let path = path.withoutTrailingSlash
     guard let name = TakeName(naming: path.name) else {
       throw refuse(64, "usage", "is no take: the name must end in .opus")
     }
@@ -142,10 +142,7 @@ public final class Continuation: @unchecked Sendable {
   /// Decodes the take's end: for the meter what lies behind the newest summary, for bars and detectors 5 s, for the
   /// encoder 100 ms.
   private func warm(_ plan: PartialAudio, _ known: LevelSummary) throws(OpusFileError) {
-    var totals = LevelTotals()
-    (totals.frames, totals.sum) = (known.frames, known.sum)
-    (totals.sumOfSquares, totals.peak) = (known.sumOfSquares, known.peak)
-    let restored = Meter(restoring: totals, bins: known.bins, pendingEnergy: known.pendingEnergy)
+    let restored = Meter(restoring: known.totals, bins: known.bins, pendingEnergy: known.pendingEnergy)
     meter = restored ?? Meter()
     let measured = restored == nil ? 0 : known.frames
     // A place where level windows, hops and the detector's chunks all begin.
@@ -212,7 +209,7 @@ public final class Continuation: @unchecked Sendable {
     var ledger = Ledger.header
     for record in records { ledger += Ledger.encode(record) }
     let head = OggOpusWriter(serial: serial, preSkip: encoder.preSkip).headers()
-    do throws(OpusFileError) { try hash(into: digest) } catch {
+    do throws(OpusFileError) { try Inspector.hash(file.oggBytes, upTo: resume.kept, into: digest) } catch {
       throw Inspector.failure(error, shown: place.partialPath)
     }
     let writer = OggOpusWriter(
@@ -228,18 +225,5 @@ public final class Continuation: @unchecked Sendable {
       }
       return Resumed(partial: partial, writer: writer, digest: digest)
     } catch { throw Failures.recovering(error, place.partialPath) }
-  }
-  private func hash(into digest: Digest) throws(OpusFileError) {
-    var chunk = [UInt8](repeating: 0, count: 1 << 18)
-    var at: Int64 = 0
-    while at < resume.kept {
-      var bytes = chunk.mutableSpan
-      var raw = unsafe bytes.mutableBytes
-      let n = try file.oggBytes(at, &raw)
-      guard n > 0 else { throw .io(5) }  // EIO: it was there a moment ago
-      let part = Int(min(Int64(n), resume.kept - at))
-      digest.update(chunk.span.extracting(0..<part))
-      at += Int64(part)
-    }
   }
 }

@@ -20,6 +20,15 @@ struct PartialAudio {
     /// Bytes of the file that lay there.
     var offset: Int64
     var bytes: Int64
+
+    /// The next packet is lost too.
+    static func grow(_ holes: inout [Hole], by index: Int64, offset: Int64, bytes: Int64) {
+      if let last = holes.last, last.firstPacket + last.packets == index {
+        holes[holes.count - 1].packets += 1
+      } else {
+        holes.append(Hole(firstPacket: index, packets: 1, offset: offset, bytes: bytes))
+      }
+    }
   }
   private(set) var segments: [Segment] = []
   /// Packets in all; none for a take that was killed before its first.
@@ -103,7 +112,7 @@ struct PartialAudio {
     {
       while packets + Int64(tail.count) <= newest {
         let index = packets + Int64(tail.count)
-        if kept[index] == nil { lose(index, offset: scan.end, bytes: cutBytes) }
+        if kept[index] == nil { Hole.grow(&holes, by: index, offset: scan.end, bytes: cutBytes) }
         tail.append(kept[index] ?? OpusSilence.monoPacket)
       }
     }
@@ -181,14 +190,6 @@ struct PartialAudio {
   /// Packets that silence may stand for behind the pages: ten minutes.
   private static let longestBridge: Int64 = 30_000
   private static let shortestBridge: Int64 = 75
-
-  private mutating func lose(_ index: Int64, offset: Int64, bytes: Int64) {
-    if let hole = holes.last, hole.firstPacket + hole.packets == index {
-      holes[holes.count - 1].packets += 1
-    } else {
-      holes.append(Hole(firstPacket: index, packets: 1, offset: offset, bytes: bytes))
-    }
-  }
 
   /// Audio is lost in the middle, or was cut off.
   var isDamaged: Bool { !holes.isEmpty || headIsRebuilt || strandedPackets > 0 }

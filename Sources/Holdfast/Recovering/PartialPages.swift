@@ -109,12 +109,7 @@ struct PartialPages {
         continue
       }
       found.append(OpusSilence.monoPacket)
-      if let hole = holes.last, hole.firstPacket + hole.packets == index {
-        holes[holes.count - 1].packets += 1
-      } else {
-        holes.append(
-          PartialAudio.Hole(firstPacket: index, packets: 1, offset: end, bytes: page.offset - end))
-      }
+      PartialAudio.Hole.grow(&holes, by: index, offset: end, bytes: page.offset - end)
     }
     segments.append(.bytes(writer.pages(pages, of: found)))
     packets += lost

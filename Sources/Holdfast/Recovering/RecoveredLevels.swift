@@ -26,13 +26,9 @@ struct RecoveredLevels {
       quietMeanSquare = overview.quietMeanSquare()
       return
     }
-    var totals = LevelTotals()
-    (totals.frames, totals.sum) = (known.frames, known.sum)
-    (totals.sumOfSquares, totals.peak) = (known.sumOfSquares, known.peak)
-    var meter = Meter(restoring: totals, bins: known.bins, pendingEnergy: known.pendingEnergy)
-    if meter == nil { known = LevelSummary() }
-    var measured = meter ?? Meter()
-    meter = nil
+    let restored = Meter(restoring: known.totals, bins: known.bins, pendingEnergy: known.pendingEnergy)
+    if restored == nil { known = LevelSummary() }
+    var measured = restored ?? Meter()
     if frames > known.frames {
       var decoder = try OpusStreamDecoder(read: read)
       _ = try decoder.seek(toFrame: known.frames)
@@ -45,10 +41,8 @@ struct RecoveredLevels {
         measured.push(block.span.extracting(0..<n)) { _ in }
       }
     }
-    let all = measured.finalTotals
     summary = known
-    (summary.frames, summary.sum) = (all.frames, all.sum)
-    (summary.sumOfSquares, summary.peak) = (all.sumOfSquares, all.peak)
+    summary.totals = measured.finalTotals
     summary.pendingEnergy = measured.pendingEnergy
     summary.bins = []
     bars = measured.bars()

@@ -62,7 +62,7 @@ struct RecordCommand {
       ?? .medium
     settings.minPauseMs = try arguments.number("--min-pause-ms", 10...3_600_000) ?? SpeechDetector.minPauseMs
     settings.gaps = try arguments.choice("--gaps", [("fill", .fill), ("close", .close)]) ?? .fill
-    _ = try arguments.number("--wait-device", 0...86_400)
+    settings.absence = .wait(seconds: try arguments.number("--wait-device", 0...86_400) ?? 10)
     if let channel = arguments.text("--channel"), channel != "mix" {
       settings.channel = .channel(Int(try arguments.number("--channel", 1...65_535) ?? 1))
     } else if arguments.has("--channel") {
@@ -156,6 +156,10 @@ struct RecordCommand {
     let code = follow(recorder, output)
     keys?.restore()
     recorder.wait()
+    if recorder.deviceHangs {
+      output.flush()
+      _exit(code)
+    }
     return code
   }
 
@@ -192,7 +196,8 @@ struct RecordCommand {
           if !json { output.line("discarded: it is in the trash, \(path.display)") }
         case .interrupted(let reason, _):
           line.clear()
-          Output.note("interrupted: \(reason.rawValue)")
+          let seconds = if case .wait(let seconds) = recorder.settings.absence { seconds } else { Int64(0) }
+          Output.note("interrupted: \(reason.text(waitSeconds: seconds))")
         case .gap(let gap, _) where gap.frames == 0: break  // in a pause: nothing is missing
         case .gap(let gap, _):
           line.clear()
@@ -211,9 +216,18 @@ struct RecordCommand {
             active
               ? "no signal since \(clockText(milliseconds(frames: frame))): is the microphone muted?"
               : "there is a signal again")
-        case .resumed:
+        case .resumed(_, _, let path):
           line.clear()
-          Output.note("it goes on")
+          Output.note(path.map { "it goes on, as \($0.display)" } ?? "it goes on")
+        case .lowDisk(let notice, _):
+          line.clear()
+          switch notice {
+          case .low(let seconds):
+            Output.note(
+              "the disk is nearly full: \(clockText(seconds * 1000)) of recording are left as it fills now; make room"
+            )
+          case .enough: Output.note("the disk has room again")
+          }
         case .state, .level, .speech, .mark: break
         }
       }

@@ -7,6 +7,8 @@ public struct MonotonicTime: Comparable, Sendable {
 
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
   public static var now: MonotonicTime { MonotonicTime(nanoseconds: read(CLOCK_MONOTONIC)) }
+  /// Nanoseconds that the machine has slept since it started: CLOCK_BOOTTIME less CLOCK_MONOTONIC, to some microseconds.
+  public static var asleep: Int64 { read(CLOCK_BOOTTIME) - read(CLOCK_MONOTONIC) }
   public static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
   public func advanced(by nanoseconds: Int64) -> MonotonicTime {
     MonotonicTime(nanoseconds: self.nanoseconds + nanoseconds)

@@ -15,6 +15,7 @@ public struct TakeStory: Sendable, Equatable {
     public var reason: InterruptionReason
     /// By CLOCK_BOOTTIME; nil where the take ended in it.
     public var lengthMs: Int64?
+    fileprivate var sinceBootNs: Int64?  // nil once it is over
   }
   public struct PlacedGap: Sendable, Equatable {
     public var frame: Int64
@@ -45,7 +46,6 @@ public struct TakeStory: Sendable, Equatable {
     var openPause: Int64?  // capture frame
     var openSpeech: Int64?
     func within(_ frame: Int64) -> Int64 { frames.map { min($0, frame) } ?? frame }
-    var openInterruption: Int64?  // boot ns
     for record in records {
       let at = frames.map { min($0, record.effectiveFrame) } ?? record.effectiveFrame
       switch record.event {
@@ -65,16 +65,19 @@ public struct TakeStory: Sendable, Equatable {
       case .gap(let gap): gaps.append(PlacedGap(frame: at, gap: gap))
       case .mark(let label): marks.append(Mark(frame: at, label: label))
       case .interruption(let reason, let time):
-        interruptions.append(Interruption(frame: at, reason: reason, lengthMs: nil))
-        openInterruption = time.bootNs
-      case .continued(let time, let rate, let channels):
-        parts += 1
+        interruptions.append(
+          Interruption(frame: at, reason: reason, lengthMs: nil, sinceBootNs: time.bootNs))
+      case .continued(let time, let rate, let channels, let reason):
         description?.deviceRate = rate
         description?.deviceChannels = channels
-        if let from = openInterruption, !interruptions.isEmpty {
-          interruptions[interruptions.count - 1].lengthMs = max(0, time.bootNs &- from) / 1_000_000
+        if reason?.breaksSound ?? true { parts += 1 }
+        for i in interruptions.indices {
+          guard let from = interruptions[i].sinceBootNs, reason?.ends(interruptions[i].reason) ?? true else {
+            continue
+          }
+          interruptions[i].lengthMs = max(0, time.bootNs &- from) / 1_000_000
+          interruptions[i].sinceBootNs = nil
         }
-        openInterruption = nil
       case .stop(let by, let time, let submit):
         endedBy = by
         endedMs = time.wallMs
@@ -96,7 +99,7 @@ public struct TakeStory: Sendable, Equatable {
 
   /// Effective frames at which sound doesn't belong to what came before it.
   public var edges: [Int64] {
-    var all = pauses.map(\.frame) + interruptions.map(\.frame)
+    var all = pauses.map(\.frame) + interruptions.filter(\.reason.breaksSound).map(\.frame)
     for gap in gaps {
       all.append(gap.frame)
       if gap.gap.filled { all.append(gap.frame &+ gap.gap.frames) }

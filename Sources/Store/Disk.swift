@@ -177,6 +177,17 @@ public enum Disk {
     }
   }
 
+  /// Reads a stretch of a file and writes it back to its place.
+  static func rewrite(_ file: borrowing Descriptor, _ range: Range<Int64>, path: Path) throws(DiskError) {
+    var at = range.lowerBound
+    while at < range.upperBound {
+      let bytes = try read(file, at: at, count: Int(min(1 << 18, range.upperBound - at)), path: path)
+      guard !bytes.isEmpty else { throw DiskError(call: "pread", path: path, errno: Errno(EIO)) }
+      try write(bytes.span, to: file, at: at, path: path)
+      at += Int64(bytes.count)
+    }
+  }
+
   public static func syncData(_ file: borrowing Descriptor, path: Path) throws(DiskError) {
     let raw = file.raw
     guard retry({ fdatasync(raw) }) == 0 else {
@@ -280,6 +291,16 @@ public enum Disk {
       a.isSameFile(as: b)
     else { return nil }
     return path
+  }
+
+  /// Whether an open folder has been deleted.
+  static func isDeleted(_ folder: borrowing Descriptor) -> Bool {
+    var info = stat()
+    return unsafe fstat(folder.raw, &info) == 0 && info.st_nlink == 0
+  }
+  /// Whether this user may no longer make and rename things in an open folder. Not asked of the disk: of the rights.
+  static func isDenied(_ folder: borrowing Descriptor) -> Bool {
+    unsafe faccessat(folder.raw, ".", W_OK | X_OK, AT_EACCESS) != 0 && Glibc.errno == EACCES
   }
 
   /// Whether a path leads to anything.

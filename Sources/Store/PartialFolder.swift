@@ -181,6 +181,21 @@ public final class PartialFolder: Sendable {
     else { return Disk.path(of: parent) ?? folder }
     return folder
   }
+  /// Nothing can be sealed here: a folder was deleted, or the rights taken away. One that was only renamed is followed.
+  public var isGone: Bool {
+    Disk.isDeleted(parent) || Disk.isDeleted(inside) || Disk.isDenied(parent) || Disk.isDenied(inside)
+  }
+  /// Bytes that this user may still write here; nil where the file system doesn't say.
+  public var freeBytes: Int64? { Disk.freeBytes(parent) }
+  /// Where the partial folder is now, if somebody has renamed or moved it.
+  private var partialNow: Path { isInPlace ? partialPath : Disk.path(of: inside) ?? partialPath }
+  /// Removes the partial folder, which must be empty.
+  func removeItself() throws(DiskError) {
+    let now = partialNow
+    guard now != partialPath else { return try Disk.removeFolder(now.name, in: parent) }
+    try Disk.removeFolder(now.name, in: Disk.openFolder(now.parent))
+  }
+
   /// Whether the partial take's folder still stands where the take is to be.
   public var isInPlace: Bool {
     guard let there = Disk.identity(name.partial, in: parent), let ours = Disk.identity(inside) else {
@@ -194,7 +209,8 @@ public final class PartialFolder: Sendable {
   /// Gives the reserve's space back to the disk, so that sealing can write its last few bytes.
   ///
   /// - Returns: false where it was given back before.
-  func releaseReserve() -> Bool {
+  @discardableResult
+  public func releaseReserve() -> Bool {
     guard Disk.identity(TakeName.Inside.reserve, in: inside) != nil else { return false }
     return (try? Disk.remove(TakeName.Inside.reserve, in: inside)) != nil
   }
@@ -211,7 +227,9 @@ public final class PartialFolder: Sendable {
   ///
   /// - Returns: where it is now.
   public func discard() throws(DiskError) -> Path {
-    try Trash(folder: folder).take([name.partial], from: parent)
+    let now = partialNow
+    guard now != partialPath else { return try Trash(folder: folder).take([name.partial], from: parent) }
+    return try Trash(folder: folder).take([now.name], from: Disk.openFolder(now.parent), trashIn: parent)
   }
 
   /// Moves the partial take out of the way as `NAME.opus.unreadable`, whole, with the reason in it.

@@ -28,8 +28,6 @@ public struct SealedFile: Sendable, Equatable {
   public var name: TakeName
   /// Something that isn't as it should be though the take is safe, such as a partial folder that can't be removed.
   public var warning: String?
-  /// The wanted folder was deleted: this is another.
-  public var folderGone = false
 
   public var path: Path { folder.appending(name.audio) }
 }
@@ -175,7 +173,7 @@ extension PartialFolder {
       try Disk.remove(file, in: inside)
     }
     do throws(DiskError) {
-      try Disk.removeFolder(name.partial, in: parent)
+      try removeItself()
       return nil
     } catch {
       guard error.errno.code == ENOTEMPTY || error.errno.code == EEXIST else { throw error }

@@ -65,8 +65,11 @@ public enum RecorderEvent: Sendable {
   case gap(Gap, effectiveFrames: Int64)
   /// `atFrame` is where its cause began or ended.
   case warning(RecorderWarning, active: Bool, atFrame: Int64)
+  /// How long the disk still holds the take.
+  case lowDisk(LowDiskNotice, effectiveFrames: Int64)
   case interrupted(InterruptionReason, effectiveFrames: Int64)
-  case resumed(effectiveFrames: Int64)
+  /// - Parameter movedTo: where the take is now, if its folder was what had gone.
+  case resumed(InterruptionReason, effectiveFrames: Int64, movedTo: Path?)
   case discarded(Path)
   case sealed(SealedTake)
   case failed(RecorderFailure)
@@ -102,7 +105,17 @@ public enum RecorderEvent: Sendable {
         ("event", .string("warning")), ("kind", .string(warning.rawValue)), ("active", .bool(active)),
         ("at_ms", ms(frame)),
       ]
-    case .resumed(let frames): fields = [("event", .string("resumed")), ("effective_ms", ms(frames))]
+    case .lowDisk(let notice, let frames):
+      fields = [("event", .string("warning")), ("kind", .string("low_disk"))]
+      switch notice {
+      case .low(let seconds):
+        fields += [("active", .bool(true)), ("at_ms", ms(frames)), ("seconds_left", .int(seconds))]
+      case .enough: fields += [("active", .bool(false)), ("at_ms", ms(frames))]
+      }
+    case .resumed(let reason, let frames, let path):
+      fields =
+        [("event", .string("resumed")), ("reason", .string(reason.rawValue)), ("effective_ms", ms(frames))]
+        + (path?.fields ?? [])
     case .interrupted(let reason, let frames):
       fields = [
         ("event", .string("interrupted")), ("reason", .string(reason.rawValue)), ("effective_ms", ms(frames)),

@@ -28,6 +28,8 @@ public struct RecordingSettings: Sendable {
   public var gaps = GapPolicy.fill
   /// The file that is recorded, for messages; nil for other sources.
   public var inputPath: Path?
+  /// What becomes of the take when its device goes away.
+  public var absence = AbsencePolicy.ask
   /// What the ledger calls the source: file, stdin, tone, alsa.
   public var sourceKind = "file"
   /// True for a source that delivers in real time: every packet is stored at once, and slow readers lose levels.

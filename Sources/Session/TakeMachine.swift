@@ -13,6 +13,8 @@ public enum TakeState: Sendable, Equatable {
   case denied
   case unavailable
 
+  /// A take is under way.
+  public var isTaking: Bool { self == .recording || self == .paused || isInterrupted }
   public var isInterrupted: Bool { if case .interrupted = self { true } else { false } }
   /// The name in events.
   public var name: String {

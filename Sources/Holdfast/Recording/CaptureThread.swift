@@ -38,6 +38,7 @@ final class CaptureThread: @unchecked Sendable {
   private let wake = CountingSemaphore()
   private let retryAsked = Atomic<Bool>(false)
   private let onAway: @Sendable (InterruptionReason) -> Bool
+  private let onMissed: @Sendable (InterruptionReason, _ since: EventTime) -> Void
   private let onBack: @Sendable () -> Void
 
   /// Frames a read asks for at most: a live source's period.
@@ -45,10 +46,13 @@ final class CaptureThread: @unchecked Sendable {
 
   /// - Parameters:
   ///   - onAway: frames have stopped, or stay away for another reason than before; whether to wait for them.
+  ///   - onMissed: frames were away since then, and are back; before they can be seen in the ring.
   ///   - onBack: frames have arrived again; before they can be seen in the ring.
   init(
     source: any Source, ring: FrameRing, losses: LossRing, filled: CountingSemaphore, live: Bool,
-    isDevice: Bool, absence: AbsencePolicy, onAway: @escaping @Sendable (InterruptionReason) -> Bool,
+    isDevice: Bool, absence: AbsencePolicy,
+    onAway: @escaping @Sendable (InterruptionReason) -> Bool,
+    onMissed: @escaping @Sendable (InterruptionReason, EventTime) -> Void,
     onBack: @escaping @Sendable () -> Void
   ) {
     self.source = source
@@ -59,6 +63,7 @@ final class CaptureThread: @unchecked Sendable {
     self.isDevice = isDevice
     self.absence = absence
     self.onAway = onAway
+    self.onMissed = onMissed
     self.onBack = onBack
     chunk = max(1, live ? source.periodFrames : ring.capacity / 4)
   }
@@ -103,7 +108,14 @@ final class CaptureThread: @unchecked Sendable {
   /// The signal thread has made room. It calls this after each stretch it read.
   func wakeForSpace() { if waitsForSpace.exchange(false, ordering: .acquiringAndReleasing) { space.post() } }
 
+  /// Losses longer than this are interruptions: never filled (DESIGN section 2). Seconds.
+  static let longestFill: Int64 = 2
+
   private func lost(_ new: CaptureLoss) {
+    if new.frames > Self.longestFill * Int64(ring.format.rate) || new.cause == .suspended {
+      missed(new)
+      return
+    }
     var loss = new
     if let kept = keptLoss {
       loss.frames += kept.frames
@@ -157,6 +169,15 @@ final class CaptureThread: @unchecked Sendable {
   @inline(never) private func failed(_ error: __owned SourceError) { failure = error }
 
   // MARK: away
+
+  /// An interruption that is over when it is found.
+  @inline(never) private func missed(_ loss: CaptureLoss) {
+    let rate = Int64(ring.format.rate)
+    let ms = loss.frames / rate &* 1000 &+ loss.frames % rate * 1000 / rate
+    let now = EventTime.now
+    let since = EventTime(wallMs: now.wallMs &- ms, bootNs: now.bootNs &- ms &* 1_000_000)
+    onMissed(loss.cause == .suspended ? .suspended : .overrunStorm, since)
+  }
 
   /// A device that is tried again rests this long in between, ten seconds later four times as long.
   private static let rest: Int64 = 250_000_000

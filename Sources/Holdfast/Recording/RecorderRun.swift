@@ -38,6 +38,7 @@ extension Recorder {
     let capture = CaptureThread(
       source: source, ring: ring, losses: losses, filled: filled, live: settings.live, isDevice: isDevice,
       absence: settings.absence, onAway: { [weak self] in self?.sourceAway($0) ?? false },
+      onMissed: { [weak self] in self?.sourceMissed($0, since: $1) },
       onBack: { [weak self] in self?.sourceBack() })
     let limit = settings.maxMs > 0 ? settings.maxMs.multipliedReportingOverflow(by: 48) : (0, true)
     let signal = SignalThread(
@@ -179,7 +180,9 @@ extension Recorder {
   ///
   /// - Returns: whether the take is interrupted now.
   @discardableResult
-  private func interruption(_ decide: (inout TakeMachine) -> (TakeMachine.Action, Path?)) -> Bool {
+  private func interruption(
+    at time: EventTime = .now, _ decide: (inout TakeMachine) -> (TakeMachine.Action, Path?)
+  ) -> Bool {
     machine.withLock { machine in
       let (action, path) = decide(&machine)
       let kind: StreamEvent.Kind
@@ -188,12 +191,12 @@ extension Recorder {
       case .diskIsBack(let reason): kind = .resumed(reason, machine.state, movedTo: path)
       default: return machine.state.isInterrupted
       }
-      running.withLock { $0?.signal.command(kind, time: .now) }
+      running.withLock { $0?.signal.command(kind, time: time) }
       return machine.state.isInterrupted
     }
   }
-  private func sourceAway(_ reason: InterruptionReason) -> Bool {
-    interruption { machine in
+  private func sourceAway(_ reason: InterruptionReason, since: EventTime = .now) -> Bool {
+    interruption(at: since) { machine in
       let action = machine.interrupted(reason)
       // Tried again for nothing: the front end that asked for it is told so.
       if action == .none, settings.absence == .ask, machine.state.isInterrupted {
@@ -202,6 +205,11 @@ extension Recorder {
       }
       return (action, nil)
     }
+  }
+  /// Frames were away and are back; what an armed recorder missed is nobody's loss.
+  private func sourceMissed(_ reason: InterruptionReason, since: EventTime) {
+    guard state.isTaking, sourceAway(reason, since: since) else { return }
+    sourceBack()
   }
   /// On the capture thread, before the frames can be seen.
   private func sourceBack() {

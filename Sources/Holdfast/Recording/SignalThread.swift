@@ -46,9 +46,6 @@ struct TakeEnd: Sendable {
 ///
 /// One thread runs it; `command` may be called from any.
 final class SignalThread: @unchecked Sendable {
-  /// Losses longer than this are interruptions: never filled (DESIGN section 2).
-  static let longestFill: Int64 = 2 * Int64(takeRate)
-
   private let ring: FrameRing
   private let losses: LossRing
   private let filled: CountingSemaphore
@@ -221,8 +218,7 @@ final class SignalThread: @unchecked Sendable {
     case .loss(let loss):
       guard path.hasBegun else { return }
       note(event, at: position)
-      let length = takeFrames(deviceFrames: loss.frames, rate: ring.format.rate)
-      if gaps == .fill, length <= Self.longestFill, loss.cause != .suspended {
+      if gaps == .fill {
         conformer.pushSilence(loss.frames) { span, count in pass(&span, count) }
       } else {
         endRun()
@@ -298,21 +294,6 @@ final class SignalThread: @unchecked Sendable {
     case .loss(let loss):
       let rate = ring.format.rate
       let length = takeFrames(deviceFrames: loss.frames, rate: rate)
-      let reason: InterruptionReason = loss.cause == .suspended ? .suspended : .overrunStorm
-      if length > Self.longestFill || reason == .suspended, !transition.paused {
-        path.record(.interruption(reason, event.time), capture: transition.captureFrame, effective: at)
-        path.edge(captureFrames: transition.captureFrame)
-        path.record(
-          .continued(
-            EventTime(
-              wallMs: event.time.wallMs,
-              bootNs: event.time.bootNs &+ length &* 1_000_000_000 / Int64(takeRate)),
-            deviceRate: rate, deviceChannels: ring.format.channels, reason: reason),
-          capture: transition.captureFrame, effective: at)
-        onEvent(.interrupted(reason, effectiveFrames: at))
-        onEvent(.resumed(reason, effectiveFrames: at, movedTo: nil))
-        return
-      }
       // What a paused take loses costs it nothing: it is told with length 0. An overrun that cost no frame isn't told.
       guard transition.paused || length > 0 else { return }
       let gap = Gap(

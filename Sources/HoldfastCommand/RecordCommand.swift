@@ -187,9 +187,12 @@ struct RecordCommand {
           if take.faults.over > 0 {
             Output.note("note: \(take.faults.over) samples lay beyond full scale and were clipped")
           }
-        case .discarded(let path):
+        case .discarded(let path, let take):
           line.clear()
-          if !json { output.line("discarded: it is in the trash, \(path.display)") }
+          if !json {
+            output.line("discarded: it is in the trash, \(path.display)")
+            output.line("  for 7 days `\(take.restoreCommand)` brings it back")
+          }
         case .interrupted(let reason, _):
           line.clear()
           Output.note("interrupted: \(reason.rawValue)")

@@ -312,6 +312,18 @@ public enum Disk {
       device: UInt64(info.st_dev), inode: UInt64(info.st_ino), kind: kind, size: Int64(info.st_size),
       modified: Int64(info.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(info.st_mtim.tv_nsec))
   }
+  /// When what stands under a name was last changed in its content, and at all: ms since 1970, links not followed.
+  static func times(_ name: Path, in folder: borrowing Descriptor) -> (modified: Int64, changed: Int64)? {
+    var info = stat()
+    let parent = folder.raw
+    guard unsafe name.withCString({ unsafe fstatat(parent, $0, &info, AT_SYMLINK_NOFOLLOW) }) == 0 else {
+      return nil
+    }
+    func ms(_ time: timespec) -> Int64 {
+      Int64(max(-(1 << 50), min(1 << 50, time.tv_sec))) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+    return (ms(info.st_mtim), ms(info.st_ctim))
+  }
   /// Bytes that this user may still write in a folder's file system; nil where it doesn't say.
   public static func freeBytes(_ folder: borrowing Descriptor) -> Int64? {
     var info = statvfs()

@@ -67,7 +67,8 @@ public enum RecorderEvent: Sendable {
   case warning(RecorderWarning, active: Bool, atFrame: Int64)
   case interrupted(InterruptionReason, effectiveFrames: Int64)
   case resumed(effectiveFrames: Int64)
-  case discarded(Path)
+  /// Where in the trash the take is, and where it stood: `holdfast restore` takes that name.
+  case discarded(Path, take: Path)
   case sealed(SealedTake)
   case failed(RecorderFailure)
 
@@ -107,7 +108,8 @@ public enum RecorderEvent: Sendable {
       fields = [
         ("event", .string("interrupted")), ("reason", .string(reason.rawValue)), ("effective_ms", ms(frames)),
       ]
-    case .discarded(let path): fields = [("event", .string("discarded"))] + path.fields
+    case .discarded(let path, let take):
+      fields = [("event", .string("discarded"))] + path.fields + [("restore", .string(take.restoreCommand))]
     case .sealed(let take): fields = [("event", .string("sealed"))] + take.fields
     case .failed(let failure):
       fields =

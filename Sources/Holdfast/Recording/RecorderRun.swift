@@ -199,6 +199,7 @@ extension Recorder {
     } else {
       endedArmed(source)
     }
+    taking?.partial.place.sweepTrash()
     running.withLock { $0 = nil }
     events.close()
     ended.post()
@@ -302,17 +303,11 @@ extension Recorder {
     do throws(DiskError) {
       let path = try partial.place.discard()
       events.push(.state(.discarded, effectiveFrames: end.effectiveFrames))
-      events.push(.discarded(path))
+      events.push(.discarded(path, take: partial.place.audioPath))
     } catch {
       _ = machine.withLock { $0.finished(sealed: false) }
       events.push(.state(.failed, effectiveFrames: end.effectiveFrames))
-      events.push(
-        .failed(
-          RecorderFailure(
-            code: 74, kind: "discard_failed", path: partial.place.partialPath,
-            message:
-              "can't move the take to the trash: \(error.text); it stays as \(partial.place.partialPath.display)"
-          )))
+      events.push(.failed(Failures.discarding(error, partial.place.partialPath)))
     }
   }
 }

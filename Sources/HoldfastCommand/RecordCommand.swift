@@ -214,6 +214,9 @@ struct RecordCommand {
             active
               ? "no signal since \(clockText(milliseconds(frames: frame))): is the microphone muted?"
               : "there is a signal again")
+        case .filesystem(let missing, let name):
+          line.clear()
+          Output.note("note: " + FileSystemText.line(missing, name))
         case .resumed:
           line.clear()
           Output.note("it goes on")

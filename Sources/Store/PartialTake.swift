@@ -97,6 +97,7 @@ public final class PartialTake: Sendable {
 
   /// Brings what is written onto the disk: after it, a power cut can't take it.
   public func sync() throws(DiskError) {
+    place.showLife()
     let end = audioEnd.load(ordering: .acquiring)
     try audio.sync(path: path(TakeName.Inside.audio))
     syncedAudioEnd.store(end, ordering: .releasing)

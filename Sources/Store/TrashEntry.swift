@@ -92,7 +92,9 @@ public struct TrashEntry: Sendable, Equatable {
       let names = try? Disk.names(folder, path: name)
     else { return false }
     return names.allSatisfy {
-      (TakeName.Inside.all + TakeName.Inside.cut).contains($0) && Disk.identity($0, in: folder)?.kind == .file
+      TakeName.Inside.isRemoved($0)
+        || (TakeName.Inside.all + TakeName.Inside.cut).contains($0)
+          && Disk.identity($0, in: folder)?.kind == .file
     }
   }
 }
@@ -211,7 +213,7 @@ extension Trash {
   private func remove(_ name: Path, in inside: borrowing Descriptor) throws(DiskError) {
     guard TrashEntry.isOurs(name, in: inside) else { return }
     let folder = try Disk.openFolder(name, in: inside)
-    for file in TakeName.Inside.all + TakeName.Inside.cut { try Disk.remove(file, in: folder) }
+    for file in try Disk.names(folder, path: name) { try Disk.remove(file, in: folder) }
     try Disk.removeFolder(name, in: inside)
   }
 }

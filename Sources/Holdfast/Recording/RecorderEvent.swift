@@ -65,6 +65,8 @@ public enum RecorderEvent: Sendable {
   case gap(Gap, effectiveFrames: Int64)
   /// `atFrame` is where its cause began or ended.
   case warning(RecorderWarning, active: Bool, atFrame: Int64)
+  /// The file system lacks what some promises rest on. Once, at the start; its name where it has one that people know.
+  case filesystem([FileSystemGap], String?)
   case interrupted(InterruptionReason, effectiveFrames: Int64)
   case resumed(effectiveFrames: Int64)
   /// Where in the trash the take is, and where it stood: `holdfast restore` takes that name.
@@ -103,6 +105,7 @@ public enum RecorderEvent: Sendable {
         ("event", .string("warning")), ("kind", .string(warning.rawValue)), ("active", .bool(active)),
         ("at_ms", ms(frame)),
       ]
+    case .filesystem(let missing, let name): fields = FileSystemText.fields(missing, name)
     case .resumed(let frames): fields = [("event", .string("resumed")), ("effective_ms", ms(frames))]
     case .interrupted(let reason, let frames):
       fields = [

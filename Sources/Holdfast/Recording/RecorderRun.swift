@@ -86,7 +86,9 @@ extension Recorder {
     let store = StoreThread(
       queue: queue, partial: partial, writer: begun.writer, digest: begun.digest, records: records,
       onFailure: { [weak self] in self?.diskFailed($0) })
-    let sync = SyncThread(partial: partial, clock: queue.clock)
+    let sync = SyncThread(partial: partial, clock: queue.clock) { [events] in
+      events.push(.filesystem($0, partial.place.fileSystemName))
+    }
     let isDevice = running.isDevice
     do throws(Errno) {
       let taking = Taking(

@@ -111,14 +111,20 @@ final class SyncThread: Sendable {
   private let partial: PartialTake
   private let clock: DiskClock
   private let stopped = CountingSemaphore()
+  /// Called once, where the file system lacks something that the take's promises rest on.
+  private let onMissing: @Sendable ([FileSystemGap]) -> Void
 
-  init(partial: PartialTake, clock: DiskClock) {
+  init(partial: PartialTake, clock: DiskClock, onMissing: @escaping @Sendable ([FileSystemGap]) -> Void) {
     self.partial = partial
     self.clock = clock
+    self.onMissing = onMissing
   }
   func stop() { stopped.post() }
 
   func run() {
+    var missing: [FileSystemGap] = []
+    clock.during(.sync) { missing = partial.place.missingPromises() }
+    if !missing.isEmpty { onMissing(missing) }
     var due = MonotonicTime.now.advanced(by: Self.interval)
     while !stopped.wait(until: due) {
       // An error of a sync comes back at the seal, which doesn't go on without one.

@@ -28,6 +28,7 @@ public final class Recorder: Sendable {
     var format: SourceFormat
     var isDevice: Bool
     var taking: Taking?
+    var inhibitor: SleepInhibitor?
   }
   /// The encoder is the signal thread's; others only ask for its pre-skip.
   struct EncoderBox: @unchecked Sendable { let encoder: OpusEncoder }

@@ -98,7 +98,11 @@ extension Recorder {
           store.run()
         }, sync: sync,
         syncThread: try Thread(name: "hf-sync") { sync.run() })
-      self.running.withLock { $0?.taking = taking }
+      let inhibitor = settings.inhibitsSleep && settings.live ? SleepInhibitor() : nil
+      self.running.withLock {
+        $0?.taking = taking
+        $0?.inhibitor = inhibitor
+      }
     } catch { throw Self.threadFailure(error) }
     running.signal.command(.start(queue), time: .now)
   }
@@ -201,6 +205,7 @@ extension Recorder {
     } else {
       endedArmed(source)
     }
+    running.withLock { $0?.inhibitor }?.release()
     taking?.partial.place.sweepTrash()
     running.withLock { $0 = nil }
     events.close()

@@ -191,9 +191,12 @@ struct RecordCommand {
           if take.faults.over > 0 {
             Output.note("note: \(take.faults.over) samples lay beyond full scale and were clipped")
           }
-        case .discarded(let path):
+        case .discarded(let path, let take):
           line.clear()
-          if !json { output.line("discarded: it is in the trash, \(path.display)") }
+          if !json {
+            output.line("discarded: it is in the trash, \(path.display)")
+            output.line("  for 7 days `\(take.restoreCommand)` brings it back")
+          }
         case .interrupted(let reason, _):
           line.clear()
           let seconds = if case .wait(let seconds) = recorder.settings.absence { seconds } else { Int64(0) }
@@ -216,6 +219,9 @@ struct RecordCommand {
             active
               ? "no signal since \(clockText(milliseconds(frames: frame))): is the microphone muted?"
               : "there is a signal again")
+        case .filesystem(let missing, let name):
+          line.clear()
+          Output.note("note: " + FileSystemText.line(missing, name))
         case .resumed(_, _, let path):
           line.clear()
           Output.note(path.map { "it goes on, as \($0.display)" } ?? "it goes on")

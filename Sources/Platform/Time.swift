@@ -50,6 +50,28 @@ public enum Stamp {
   public static func compact(_ milliseconds: Int64) -> String {
     rfc3339(milliseconds).filter { $0 != "-" && $0 != ":" }
   }
+  /// The reverse of `compact`; nil for anything else.
+  public static func milliseconds(compact bytes: [UInt8]) -> Int64? {
+    guard bytes.count == 20, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "."),
+      bytes[19] == UInt8(ascii: "Z")
+    else { return nil }
+    func field(_ range: Range<Int>) -> Int? {
+      let digits = bytes[range]
+      guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+      return Int(String(decoding: digits, as: UTF8.self))
+    }
+    guard let year = field(0..<4), let month = field(4..<6), let day = field(6..<8), let hour = field(9..<11),
+      let minute = field(11..<13), let second = field(13..<15), let rest = field(16..<19)
+    else { return nil }
+    var parts = unsafe tm()
+    unsafe parts.tm_year = Int32(year - 1900)
+    unsafe parts.tm_mon = Int32(month - 1)
+    unsafe parts.tm_mday = Int32(day)
+    unsafe parts.tm_hour = Int32(hour)
+    unsafe parts.tm_min = Int32(minute)
+    unsafe parts.tm_sec = Int32(second)
+    return Int64(unsafe timegm(&parts)) * 1000 + Int64(rest)
+  }
 }
 
 private func read(_ clock: clockid_t) -> Int64 {

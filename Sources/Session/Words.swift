@@ -39,3 +39,11 @@ public enum Outcome: String, Sendable { case complete, recovered }
 
 /// What happens to overruns of at most 2 s.
 public enum GapPolicy: String, Sendable, CaseIterable { case fill, close }
+
+/// What the file system of a take's folder lacks, found by trying it.
+public enum FileSystemGap: String, Sendable, CaseIterable {
+  case locks
+  /// A rename that never replaces.
+  case noReplace = "noreplace"
+  case sync
+}

@@ -109,6 +109,7 @@ public final class PartialTake: Sendable {
   /// A sync that failed isn't made good by the next one: the kernel says an error once, and calls the pages clean
   /// (fsync(2); "Can applications recover from fsync failures?", USENIX ATC 2020). So what it covered is written once more.
   public func sync() throws(DiskError) {
+    place.showLife()
     do throws(DiskError) {
       if syncFailed.load(ordering: .relaxed) { try rewrite() }
       try syncAll()

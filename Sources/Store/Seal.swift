@@ -165,7 +165,7 @@ extension PartialFolder {
   /// Removes our own files, and then the folder. What recovery cut off goes to the trash; so does the folder where
   /// anything else lies in it, since its name must be free again.
   ///
-  /// - Returns: the trash's entry then.
+  /// - Returns: the trash's entry then, if it is worth a word.
   private func removePartial() throws(DiskError) -> Path? {
     let cut = TakeName.Inside.cut.filter { Disk.identity($0, in: inside) != nil }
     if !cut.isEmpty { try Trash(folder: folder).take(cut, from: inside, trashIn: parent) }
@@ -177,7 +177,9 @@ extension PartialFolder {
       return nil
     } catch {
       guard error.errno.code == ENOTEMPTY || error.errno.code == EEXIST else { throw error }
-      return try discard()
+      let left = try Disk.names(inside, path: partialPath)
+      let entry = try discard()
+      return left.allSatisfy(TakeName.Inside.isRemoved) ? nil : entry
     }
   }
 }

@@ -9,7 +9,8 @@ private let events: [Event] = [
   ("refused", { $0.refused(permission: false) }), ("start", { $0.start() }), ("pause", { $0.pause() }),
   ("resume", { $0.resume() }), ("mark", { $0.mark() }), ("stop", { $0.stop(.user) }),
   ("interrupted", { $0.interrupted(.deviceLost) }), ("diskFailed", { $0.diskFailed(.diskFull) }),
-  ("diskWorks", { $0.diskWorks() }), ("goOn", { $0.goOn() }), ("leave", { $0.leave() }), ("discard", { $0.discard() }),
+  ("diskWorks", { $0.diskWorks() }), ("goOn", { $0.goOn() }), ("leave", { $0.leave() }),
+  ("discard", { $0.discard() }),
   ("drained", { $0.drained() }), ("sealed", { $0.finished(sealed: true) }),
   ("failed", { $0.finished(sealed: false) }),
 ]

@@ -158,6 +158,12 @@ enum Failures {
       message: "\(partial.display) can't be recovered now: \(error.text); nothing of it is lost, try again")
   }
 
+  static func discarding(_ error: DiskError, _ partial: Path) -> RecorderFailure {
+    RecorderFailure(
+      code: 74, kind: "discard_failed", path: partial,
+      message: "can't move the take to the trash: \(error.text); it stays as \(partial.display)")
+  }
+
   /// A take whose folder was deleted, and that couldn't be put elsewhere either.
   static func folderGone(_ partial: Path, _ error: DiskError?) -> RecorderFailure {
     let why = error?.text ?? "neither XDG_DATA_HOME nor HOME is set"

@@ -30,6 +30,7 @@ public final class Recorder: Sendable {
     var format: SourceFormat
     var isDevice: Bool
     var taking: Taking?
+    var inhibitor: SleepInhibitor?
   }
   /// The encoder is the signal thread's; others only ask for its pre-skip.
   struct EncoderBox: @unchecked Sendable { let encoder: OpusEncoder }
@@ -187,6 +188,7 @@ public final class Recorder: Sendable {
   /// Stops and moves the take to the trash.
   public func discard() -> TakeMachine.Action {
     let action = machine.withLock { $0.discard() }
+    if action == .moveToTrash { endedBy.withLock { $0 = .user } }  // should it come back
     if action == .moveToTrash || action == .releaseSource { endCapture() }
     return action
   }

@@ -70,7 +70,10 @@ public enum RecorderEvent: Sendable {
   case interrupted(InterruptionReason, effectiveFrames: Int64)
   /// - Parameter movedTo: where the take is now, if its folder was what had gone.
   case resumed(InterruptionReason, effectiveFrames: Int64, movedTo: Path?)
-  case discarded(Path)
+  /// The file system lacks what some promises rest on. Once, at the start; its name where it has one that people know.
+  case filesystem([FileSystemGap], String?)
+  /// Where in the trash the take is, and where it stood: `holdfast restore` takes that name.
+  case discarded(Path, take: Path)
   case sealed(SealedTake)
   case failed(RecorderFailure)
 
@@ -116,11 +119,13 @@ public enum RecorderEvent: Sendable {
       fields =
         [("event", .string("resumed")), ("reason", .string(reason.rawValue)), ("effective_ms", ms(frames))]
         + (path?.fields ?? [])
+    case .filesystem(let missing, let name): fields = FileSystemText.fields(missing, name)
     case .interrupted(let reason, let frames):
       fields = [
         ("event", .string("interrupted")), ("reason", .string(reason.rawValue)), ("effective_ms", ms(frames)),
       ]
-    case .discarded(let path): fields = [("event", .string("discarded"))] + path.fields
+    case .discarded(let path, let take):
+      fields = [("event", .string("discarded"))] + path.fields + [("restore", .string(take.restoreCommand))]
     case .sealed(let take): fields = [("event", .string("sealed"))] + take.fields
     case .failed(let failure):
       fields =

@@ -85,7 +85,8 @@ extension Recorder {
     let queue = StoreQueue(
       capacity: max(240_000, bytesPerMinute + bytesPerMinute / 4), wakeAt: settings.live ? 1 : 16_384)
     let box = PartialBox(begun.partial)
-    let patience = settings.live ? StoreThread.patience : 0  // what comes from a file can be had again
+    // What comes from a file can be had again.
+    let patience = settings.live ? StoreThread.patience : 0
     let news = diskNews
     let store = StoreThread(
       queue: queue, box: box, writer: begun.writer, digest: begun.digest, records: records,
@@ -104,7 +105,11 @@ extension Recorder {
           store.run()
         }, sync: sync,
         syncThread: try Thread(name: "hf-sync") { sync.run() })
-      self.running.withLock { $0?.taking = taking }
+      let inhibitor = settings.inhibitsSleep && settings.live ? SleepInhibitor() : nil
+      self.running.withLock {
+        $0?.taking = taking
+        $0?.inhibitor = inhibitor
+      }
     } catch { throw Self.threadFailure(error) }
     running.signal.command(.start(queue), time: .now)
   }
@@ -239,7 +244,8 @@ extension Recorder {
       onLowDisk: { [weak self] notice in
         guard let self else { return }
         events.push(.lowDisk(notice, effectiveFrames: running.withLock { $0?.signal.effectiveFrames } ?? 0))
-      })
+      },
+      onMissing: { [events] in events.push(.filesystem($0, $1)) })
   }
 
   // MARK: ending
@@ -262,7 +268,8 @@ extension Recorder {
     if let end, let taking {
       stop(source.failure?.fault != nil ? .device : .sourceEnd)  // no-op where it was stopped before
       let by = endedBy.withLock { $0 }
-      if by != .device, source.failure?.fault != nil { source.failure = nil }  // it was away, and nobody waits any more
+      // It was away, and nobody waits for it any more.
+      if by != .device, source.failure?.fault != nil { source.failure = nil }
       let left = if case .interrupted(.left, _) = state { true } else { false }
       signal.recordEnd(left ? .interruption(.left, .now) : .stop(by, .now, submit: false))
       taking.store.hurry()
@@ -280,6 +287,8 @@ extension Recorder {
     } else {
       endedArmed(source)
     }
+    running.withLock { $0?.inhibitor }?.release()
+    taking?.box.current.place.sweepTrash()
     running.withLock { $0 = nil }
     events.close()
     ended.post()
@@ -400,17 +409,11 @@ extension Recorder {
     do throws(DiskError) {
       let path = try partial.place.discard()
       events.push(.state(.discarded, effectiveFrames: end.effectiveFrames))
-      events.push(.discarded(path))
+      events.push(.discarded(path, take: partial.place.audioPath))
     } catch {
       _ = machine.withLock { $0.finished(sealed: false) }
       events.push(.state(.failed, effectiveFrames: end.effectiveFrames))
-      events.push(
-        .failed(
-          RecorderFailure(
-            code: 74, kind: "discard_failed", path: partial.place.partialPath,
-            message:
-              "can't move the take to the trash: \(error.text); it stays as \(partial.place.partialPath.display)"
-          )))
+      events.push(.failed(Failures.discarding(error, partial.place.partialPath)))
     }
   }
 }

@@ -34,6 +34,8 @@ public struct RecordingSettings: Sendable {
   public var sourceKind = "file"
   /// True for a source that delivers in real time: every packet is stored at once, and slow readers lose levels.
   public var live = false
+  /// Keeps the machine awake while a live source is recorded, where logind answers; not while it is armed.
+  public var inhibitsSleep = true
   /// True where the reader of the events wants every level and the take can wait for it: never with a device.
   public var keepsEveryLevel = false
 

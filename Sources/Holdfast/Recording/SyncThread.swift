@@ -14,6 +14,8 @@ struct DiskNews: Sendable {
   /// It isn't tried any longer.
   var onGivenUp: @Sendable () -> Void
   var onLowDisk: @Sendable (LowDiskNotice) -> Void
+  /// The file system lacks something that the take's promises rest on. Once, at the start.
+  var onMissing: @Sendable ([FileSystemGap], _ fileSystem: String?) -> Void
 }
 
 /// Syncs the partial take every 500 ms, on a thread of its own: a sync can take as long as the disk likes. Before each it
@@ -51,6 +53,10 @@ final class SyncThread: @unchecked Sendable {
   func stop() { stopped.post() }
 
   func run() {
+    let place = box.current.place
+    var missing: [FileSystemGap] = []
+    clock.during(.sync) { missing = place.missingPromises() }
+    if !missing.isEmpty { news.onMissing(missing, place.fileSystemName) }
     var due = MonotonicTime.now.advanced(by: Self.interval)
     while !stopped.wait(until: due) {
       follow()
@@ -65,7 +71,8 @@ final class SyncThread: @unchecked Sendable {
     guard box.current.isGone else { return }
     if !isGone { news.onTrouble(.folder, .folderGone) }
     isGone = true
-    guard let elsewhere, let path = try? box.move(into: elsewhere) else { return }  // tried again with the next sync
+    // Where that fails it is tried again with the next sync.
+    guard let elsewhere, let path = try? box.move(into: elsewhere) else { return }
     isGone = false
     news.onRecovery(.folder, path)
   }

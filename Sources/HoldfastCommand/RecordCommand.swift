@@ -211,6 +211,15 @@ struct RecordCommand {
             active
               ? "no signal since \(clockText(milliseconds(frames: frame))): is the microphone muted?"
               : "there is a signal again")
+        case .warning(.clipping, let active, _):
+          line.clear()
+          Output.note(
+            active
+              ? "too loud, it clips: go away from the microphone or lower its level" : "it clips no longer")
+        case .warning(.tooQuiet, let active, _):
+          line.clear()
+          Output.note(
+            active ? "too quiet: come nearer to the microphone or raise its level" : "loud enough now")
         case .resumed:
           line.clear()
           Output.note("it goes on")

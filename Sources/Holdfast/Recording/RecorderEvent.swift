@@ -51,6 +51,10 @@ extension Path {
 public enum RecorderWarning: String, Sendable {
   /// Nothing but digital zero, a constant or hiss below −72 dBFS for 2 s.
   case noSignal = "no_signal"
+  /// Clipped runs, the newest of them less than 5 s ago.
+  case clipping
+  /// Somebody speaks, but far too low for a good take, or no sound at all gets through.
+  case tooQuiet = "too_quiet"
   /// The disk takes longer than the bounds allow: a kill or a power cut now could cost as much as it is behind.
   case diskSlow = "disk_slow"
 }

@@ -213,7 +213,8 @@ final class SignalThread: @unchecked Sendable {
   private func pass(_ span: inout MutableSpan<Float>, _ count: Int) {
     if !path.hasBegun { preRoll.push(span, count) }
     clock.pass(&span, count: count) { kept in
-      path.keep(kept, captureFrames: conformer.deviceFrames)
+      path.keep(
+        kept, captureFrames: conformer.deviceFrames, clippedRuns: conformer.faults.clippedRuns)
     } transition: {
       taken($0)
     }

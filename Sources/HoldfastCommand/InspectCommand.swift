@@ -53,6 +53,13 @@ enum InspectCommand {
     for verdict in verdicts(report) { row("", verdict) }
     if let story = report.story {
       row("pauses", "\(story.pauses.count)" + places(story.pauses.map(\.frame)))
+      if !story.autoPauses.isEmpty {
+        let left = story.autoPauses.reduce(0) { $0 + ($1.lengthMs ?? 0) }
+        row(
+          "left out",
+          "\(clockText(left)) of silence, \(story.autoPauses.count) times"
+            + places(story.autoPauses.map(\.frame)))
+      }
       if !story.marks.isEmpty { row("marks", "\(story.marks.count)" + places(story.marks.map(\.frame))) }
       if !story.gaps.isEmpty { row("gaps", "\(story.gaps.count)" + places(story.gaps.map(\.frame))) }
       if !story.interruptions.isEmpty {

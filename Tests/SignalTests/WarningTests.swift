@@ -66,6 +66,7 @@ import Testing
     #expect(changes(noise(-66, 300)) == [3 + 99])
     #expect(changes(noise(-52, 300)) == [])  // a quiet room
     #expect(changes(noise(-66, 300), hasSignal: false) == [])  // told as no signal
+    #expect(changes(noise(-66, 300) + noise(-160, 100)).count == 1)
     #expect(changes(speech(-30, 30) + noise(-66, 600)) == [])  // who has spoken may be silent
   }
   @Test func `hiss, then sound, then speech`() {

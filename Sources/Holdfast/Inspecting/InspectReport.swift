@@ -119,7 +119,8 @@ public struct InspectReport: Sendable {
       ("sample_rate", .int(Int64(sampleRate))),
       ("channels", .int(Int64(channels))), ("content_type", .string(contentType)),
       ("size_bytes", .int(sizeBytes)),
-      ("sha256", .string(sha256)), tell("pause_count"), tell("pauses"), tell("gaps"), tell("marks"),
+      ("sha256", .string(sha256)), tell("pause_count"), tell("pauses"), tell("auto_pauses"), tell("gaps"),
+      tell("marks"),
       tell("interruptions"),
       ("silences", .array(silences.map { .array([.int($0.lowerBound), .int($0.upperBound)]) })),
     ]

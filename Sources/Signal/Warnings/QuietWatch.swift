@@ -37,7 +37,7 @@ public struct QuietWatch: Sendable {
   /// - Parameters:
   ///   - power: mean square without DC.
   ///   - speaking: the detector's word on the present.
-  ///   - hasSignal: false while there is none at all, which another warning tells.
+  ///   - hasSignal: false while there is none at all: another warning tells that, and this one doesn't come.
   /// - Returns: true where the warning came or went.
   public mutating func push(power: Float, speaking: Bool, hasSignal: Bool) -> Bool {
     let judged = recent[pushed % Self.late]
@@ -52,7 +52,7 @@ public struct QuietWatch: Sendable {
     } else {
       judgeSound(judged)
     }
-    if !hasSignal { isActive = false }
+    if !hasSignal { isActive = isActive && was }
     return isActive != was
   }
 

@@ -2,7 +2,7 @@
 # make test     builds and runs all tests
 # make build    the library and the command: .build/release/holdfast
 # make check    layout, warnings, forbidden constructs
-# make bench    the pipeline against a bare libopus loop: CPU seconds and instructions
+# make bench    the pipeline against a bare libopus loop: CPU seconds and instructions; speech pauses on the set, if it is there
 # make torture  kills recorders at random instants and at every call to the disk, and recovers each take
 # make powerloss  cuts the power behind every call to the disk, in every way a disk may have it, and recovers each
 # make clean    removes what was built
@@ -53,9 +53,14 @@ check: deps
 	scripts/steady $(SWIFT) build -c release
 	PATH="$$(dirname $(SWIFT)):$$PATH" scripts/capture-calls "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
 
+# Where benchmarks/hearing/make_set.py has put the clips that speech is scored on.
+SET ?= benchmarks/hearing/set
 bench: build
 	@scripts/need valgrind gcc python3
 	python3 benchmarks/pipeline.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
+	@if [ -f "$(SET)/dev/labels.json" ]; then \
+	  python3 benchmarks/hearing/score.py --set "$(SET)" --nogroups --name holdfast --holdfast "$$($(SWIFT) build -c release --show-bin-path)/holdfast"; \
+	else echo "speech isn't scored: benchmarks/hearing/README.md says how to build the set"; fi
 
 KILLS ?= 200
 torture: build

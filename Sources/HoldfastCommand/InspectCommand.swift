@@ -44,15 +44,22 @@ enum InspectCommand {
     row(
       "level", "RMS \(fixed(levels.rmsDb, 1)) dBFS, peak \(fixed(levels.peakDb, 1)) dBFS, \(loudness(report))"
     )
-    row("noise floor", "\(fixed(report.noiseFloorDb, 1)) dBFS")
+    row("noise floor", "\(fixed(report.noiseFloorDb, 1)) dBFS, \(faults(report))")
     if report.channels > 1 {
       for (i, channel) in report.channelLevels.enumerated().prefix(8) {
         row("channel \(i + 1)", "RMS \(fixed(channel.rmsDb, 1)) dBFS, peak \(fixed(channel.peakDb, 1)) dBFS")
       }
     }
-    for verdict in verdicts(report) { row("", verdict) }
+    for verdict in report.verdicts { row("sound", verdict.message) }
     if let story = report.story {
       row("pauses", "\(story.pauses.count)" + places(story.pauses.map(\.frame)))
+      if !story.autoPauses.isEmpty {
+        let left = story.autoPauses.reduce(0) { $0 + ($1.lengthMs ?? 0) }
+        row(
+          "left out",
+          "\(clockText(left)) of silence, \(story.autoPauses.count) times"
+            + places(story.autoPauses.map(\.frame)))
+      }
       if !story.marks.isEmpty { row("marks", "\(story.marks.count)" + places(story.marks.map(\.frame))) }
       if !story.gaps.isEmpty { row("gaps", "\(story.gaps.count)" + places(story.gaps.map(\.frame))) }
       if !story.interruptions.isEmpty {
@@ -86,21 +93,15 @@ enum InspectCommand {
   private static func loudness(_ report: InspectReport) -> String {
     report.loudness > -100 ? "loudness \(fixed(report.loudness, 1)) LUFS" : "no loudness to speak of"
   }
+  private static func faults(_ report: InspectReport) -> String {
+    let hum = report.hum.map { "hum of \($0.hertz) Hz at \(fixed($0.db, 0)) dBFS" } ?? "no hum"
+    let clipped = report.levels.clippedRuns == 1 ? "once" : "\(report.levels.clippedRuns) times"
+    return "\(hum), DC offset \(fixed(report.levels.dcOffset, 4)), clipped \(clipped)"
+  }
   private static func places(_ frames: [Int64]) -> String {
     guard !frames.isEmpty else { return "" }
     let shown = frames.prefix(10).map { clockText(milliseconds(frames: $0)) }.joined(separator: ", ")
     return " at \(shown)" + (frames.count > 10 ? ", …" : "")
-  }
-  private static func verdicts(_ report: InspectReport) -> [String] {
-    var verdicts: [String] = []
-    let levels = report.levels
-    if levels.clippedRuns > 0 {
-      verdicts.append(
-        "clipped \(levels.clippedRuns) time\(levels.clippedRuns == 1 ? "" : "s"): move the microphone away or lower its gain"
-      )
-    }
-    if abs(levels.dcOffset) > 0.01 { verdicts.append("DC offset of \(fixed(levels.dcOffset, 3))") }
-    return verdicts
   }
 }
 

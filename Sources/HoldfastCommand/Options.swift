@@ -88,6 +88,11 @@ struct Option {
     Option(
       "--min-pause-ms", nil, "MS", [.record, .inspect],
       "how long a speaker must be silent for a pause; default 250"),
+    Option(
+      "--auto-pause", nil, "SECONDS", [.record],
+      "leaves silence out after that much of it, until 200 ms before the next sound; off by default"),
+    Option(
+      "--stop-after-silence", nil, "SECONDS", [.record], "stops after that much silence; off by default"),
     Option("--no-ui", nil, nil, [.record], "reads no keys and draws nothing"),
     Option(
       "--block-frames", nil, "N", [.record], "frames a source is read by at most; the take is the same at any"

@@ -61,6 +61,10 @@ struct RecordCommand {
       try arguments.choice("--resampler", [("fastest", .fastest), ("medium", .medium), ("best", .best)])
       ?? .medium
     settings.minPauseMs = try arguments.number("--min-pause-ms", 10...3_600_000) ?? SpeechDetector.minPauseMs
+    let longest = RecordingSettings.longestSilenceMs / 1_000
+    settings.autoPauseMs = try arguments.number("--auto-pause", 1...longest).map { $0 * 1_000 } ?? 0
+    settings.stopAfterSilenceMs =
+      try arguments.number("--stop-after-silence", 1...longest).map { $0 * 1_000 } ?? 0
     settings.gaps = try arguments.choice("--gaps", [("fill", .fill), ("close", .close)]) ?? .fill
     settings.absence = .wait(seconds: try arguments.number("--wait-device", 0...86_400) ?? 10)
     if let channel = arguments.text("--channel"), channel != "mix" {
@@ -219,6 +223,21 @@ struct RecordCommand {
             active
               ? "no signal since \(clockText(milliseconds(frames: frame))): is the microphone muted?"
               : "there is a signal again")
+        case .warning(.clipping, let active, _):
+          line.clear()
+          Output.note(
+            active
+              ? "too loud, it clips: go away from the microphone or lower its level" : "it clips no longer")
+        case .warning(.tooQuiet, let active, _):
+          line.clear()
+          Output.note(
+            active ? "too quiet: come nearer to the microphone or raise its level" : "loud enough now")
+        case .warning(.silence, let active, _):
+          line.clear()
+          Output.note(active ? Self.stopsSoon(recorder.settings) : "there is sound again: it isn't stopped")
+        case .autoPause(let active, _):
+          line.clear()
+          Output.note(active ? "silence: it is left out until the next sound" : "there is sound again")
         case .filesystem(let missing, let name):
           line.clear()
           Output.note("note: " + FileSystemText.line(missing, name))
@@ -246,6 +265,12 @@ struct RecordCommand {
     return code
   }
 
+  private static func stopsSoon(_ settings: RecordingSettings) -> String {
+    let after = settings.stopAfterSilenceMs * 48
+    let left = milliseconds(frames: SilenceRules.warningFrames(stopAfter: after))
+    let seconds = fixed(Double(left) / 1_000, left % 1_000 == 0 ? 0 : 1)
+    return "nothing is heard: the take is stopped in \(seconds) s, unless there is sound again"
+  }
   private static func print(_ take: SealedTake, _ output: Output) {
     let pauses = take.pauseCount == 1 ? "1 pause" : "\(take.pauseCount) pauses"
     output.line(

@@ -68,6 +68,8 @@ public enum LedgerEvent: Sendable, Equatable {
   case levels(LevelSummary)
   /// Someone began or ceased to speak at an effective frame, which is known some 0.2 s later.
   case speech(speaking: Bool, atFrame: Int64)
+  /// Silence begins to be left out, or sound goes on.
+  case silence(leftOut: Bool)
   /// A kind this version doesn't know: kept as it is.
   case unknown(kind: UInt8, payload: [UInt8])
 
@@ -77,7 +79,7 @@ public enum LedgerEvent: Sendable, Equatable {
     case .start(let time), .pause(let time), .resume(let time), .interruption(_, let time),
       .continued(let time, _, _, _), .stop(_, let time, _):
       time
-    case .begin, .gap, .mark, .levels, .speech, .unknown: nil
+    case .begin, .gap, .mark, .levels, .speech, .silence, .unknown: nil
     }
   }
 }
@@ -162,6 +164,7 @@ public enum Ledger {
       var bytes: [UInt8] = [speaking ? 1 : 0]
       bytes.put(frame)
       return (11, bytes)
+    case .silence(let leftOut): return (12, [leftOut ? 1 : 0])
     case .unknown(let kind, let payload): return (kind, payload)
     }
   }
@@ -208,12 +211,16 @@ public enum Ledger {
   }
 
   static func event(kind: UInt8, payload: [UInt8]) -> LedgerEvent? {
-    let known: ClosedRange<UInt8> = 1...11
+    let known: ClosedRange<UInt8> = 1...12
     guard known.contains(kind) else { return .unknown(kind: kind, payload: payload) }
     if kind == 11 {
       guard payload.count == 9, payload[0] <= 1 else { return nil }
       let frame: Int64 = payload.get(1)
       return (0...mostFrames).contains(frame) ? .speech(speaking: payload[0] == 1, atFrame: frame) : nil
+    }
+    if kind == 12 {
+      guard payload.count == 1, payload[0] <= 1 else { return nil }
+      return .silence(leftOut: payload[0] == 1)
     }
     if kind == 10 { return decodeSummary(payload).map(LedgerEvent.levels) }
     guard let json = try? JSON.read(payload) else { return nil }

@@ -3,7 +3,14 @@ public struct TakeStory: Sendable, Equatable {
   public struct Pause: Sendable, Equatable {
     /// Effective frame of the pause.
     public var frame: Int64
-    /// How long it lasted by the frames the device delivered; nil where the take ended in it.
+    /// How long it lasted by the frames the device delivered; nil where a kill came upon it.
+    public var lengthMs: Int64?
+  }
+  /// Silence that was left out.
+  public struct LeftOut: Sendable, Equatable {
+    /// Effective frame of the joint's fade-out.
+    public var frame: Int64
+    /// How much isn't in the take, by the frames the device delivered; nil where a kill came upon it.
     public var lengthMs: Int64?
   }
   public struct Mark: Sendable, Equatable {
@@ -28,6 +35,7 @@ public struct TakeStory: Sendable, Equatable {
   public var endedBy: EndedBy?
   public var submit = false
   public var pauses: [Pause] = []
+  public var autoPauses: [LeftOut] = []
   public var marks: [Mark] = []
   public var interruptions: [Interruption] = []
   public var gaps: [PlacedGap] = []
@@ -44,8 +52,23 @@ public struct TakeStory: Sendable, Equatable {
   /// Tells the story of `records`, each clamped to `frames` effective frames where given (a recovered take's length).
   public init(_ records: [LedgerRecord], clampedTo frames: Int64? = nil) {
     var openPause: Int64?  // capture frame
+    var openSilence: Int64?  // capture frame
     var openSpeech: Int64?
     func within(_ frame: Int64) -> Int64 { frames.map { min($0, frame) } ?? frame }
+    func length(from start: Int64, _ record: LedgerRecord) -> Int64? {
+      guard let rate = description?.deviceRate else { return nil }
+      return Int64((Double(record.captureFrame - start) * 1000 / Double(rate)).rounded(.down))
+    }
+    func endPause(_ record: LedgerRecord) {
+      guard let from = openPause else { return }
+      pauses[pauses.count - 1].lengthMs = length(from: from, record)
+      openPause = nil
+    }
+    func endSilence(_ record: LedgerRecord) {
+      guard let from = openSilence else { return }
+      autoPauses[autoPauses.count - 1].lengthMs = length(from: from, record)
+      openSilence = nil
+    }
     for record in records {
       let at = frames.map { min($0, record.effectiveFrame) } ?? record.effectiveFrame
       switch record.event {
@@ -56,15 +79,12 @@ public struct TakeStory: Sendable, Equatable {
       case .pause:
         pauses.append(Pause(frame: at, lengthMs: nil))
         openPause = record.captureFrame
-      case .resume:
-        if let from = openPause, let rate = description?.deviceRate, !pauses.isEmpty {
-          let length = record.captureFrame - from
-          pauses[pauses.count - 1].lengthMs = Int64((Double(length) * 1000 / Double(rate)).rounded(.down))
-        }
-        openPause = nil
+      case .resume: endPause(record)
       case .gap(let gap): gaps.append(PlacedGap(frame: at, gap: gap))
       case .mark(let label): marks.append(Mark(frame: at, label: label))
       case .interruption(let reason, let time):
+        // The ledger ends somewhere in what a kill came upon: it doesn't tell how long that was.
+        if reason == .killed { (openPause, openSilence) = (nil, nil) }
         interruptions.append(
           Interruption(frame: at, reason: reason, lengthMs: nil, sinceBootNs: time.bootNs))
       case .continued(let time, let rate, let channels, let reason):
@@ -79,6 +99,8 @@ public struct TakeStory: Sendable, Equatable {
           interruptions[i].sinceBootNs = nil
         }
       case .stop(let by, let time, let submit):
+        endPause(record)
+        endSilence(record)
         endedBy = by
         endedMs = time.wallMs
         self.submit = submit
@@ -88,6 +110,10 @@ public struct TakeStory: Sendable, Equatable {
       case .speech(false, let frame):
         if let from = openSpeech, within(frame) > from { speech.append(from..<within(frame)) }
         openSpeech = nil
+      case .silence(true):
+        autoPauses.append(LeftOut(frame: at, lengthMs: nil))
+        openSilence = record.captureFrame
+      case .silence(false): endSilence(record)
       case .unknown: break
       }
     }
@@ -99,7 +125,8 @@ public struct TakeStory: Sendable, Equatable {
 
   /// Effective frames at which sound doesn't belong to what came before it.
   public var edges: [Int64] {
-    var all = pauses.map(\.frame) + interruptions.filter(\.reason.breaksSound).map(\.frame)
+    var all = pauses.map(\.frame) + autoPauses.map(\.frame)
+    all += interruptions.filter(\.reason.breaksSound).map(\.frame)
     for gap in gaps {
       all.append(gap.frame)
       if gap.gap.filled { all.append(gap.frame &+ gap.gap.frames) }

@@ -23,7 +23,8 @@ let everyEvent: [LedgerEvent] = [
   .mark(label: nil), .interruption(.deviceLost, time),
   .continued(time, deviceRate: 48_000, deviceChannels: 1),
   .stop(.maxMs, time, submit: true), .levels(summary), .speech(speaking: true, atFrame: 4_800),
-  .speech(speaking: false, atFrame: 9_600), .unknown(kind: 200, payload: [1, 2, 3]),
+  .speech(speaking: false, atFrame: 9_600), .silence(leftOut: true), .silence(leftOut: false),
+  .unknown(kind: 200, payload: [1, 2, 3]),
 ]
 
 @Test(arguments: everyEvent)
@@ -126,7 +127,7 @@ func `frame counts that fall or are negative end a ledger, huge ones don't trap`
     at(99_000, 60_000, .stop(.user, EventTime(wallMs: 9, bootNs: 9), submit: false)),
   ]
   let story = TakeStory(records)
-  #expect(story.pauses == [.init(frame: 48_000, lengthMs: 1_000), .init(frame: 60_000, lengthMs: nil)])
+  #expect(story.pauses == [.init(frame: 48_000, lengthMs: 1_000), .init(frame: 60_000, lengthMs: 0)])
   #expect(story.marks == [.init(frame: 50_000, label: "x")])
   #expect(story.gapFrames == 960)
   #expect(story.endedBy == .user)
@@ -136,6 +137,29 @@ func `frame counts that fall or are negative end a ledger, huge ones don't trap`
   var embedded = TakeStory(LedgerContents(TakeStory.embedded(records)).records)
   embedded.levels.bins = story.levels.bins
   #expect(embedded == story)
+}
+
+@Test func `a pause or a silence that a stop ends has its length, one that a kill came upon has none`() {
+  func at(_ capture: Int64, _ event: LedgerEvent) -> LedgerRecord {
+    LedgerRecord(captureFrame: capture, effectiveFrame: 48_000, event: event)
+  }
+  let begin = [at(0, .begin(description)), at(0, .start(time))]
+  let stop = LedgerEvent.stop(.user, time, submit: false)
+  let stopped = TakeStory(
+    begin + [
+      at(44_100, .silence(leftOut: true)), at(66_150, .silence(leftOut: false)), at(66_150, .pause(time)),
+      at(88_200, .levels(summary)), at(88_200, stop),
+    ])
+  #expect(stopped.pauses == [.init(frame: 48_000, lengthMs: 500)])
+  #expect(stopped.autoPauses == [.init(frame: 48_000, lengthMs: 500)])
+  #expect(stopped.edges == [48_000, 48_000])
+  let silent = TakeStory(begin + [at(44_100, .silence(leftOut: true)), at(88_200, stop)])
+  #expect(silent.autoPauses == [.init(frame: 48_000, lengthMs: 1_000)])
+  for event in [LedgerEvent.pause(time), .silence(leftOut: true)] {
+    let killed = TakeStory(
+      begin + [at(44_100, event), at(44_100, .interruption(.killed, time)), at(44_100, stop)])
+    #expect((killed.pauses.map(\.lengthMs) + killed.autoPauses.map(\.lengthMs)) == [nil])
+  }
 }
 
 @Test func `speech runs and their pauses come out of the ledger, and no pause spans an edge`() {

@@ -10,6 +10,7 @@ import Signal
   private var meters: [Meter]
   private var clips: [ClipCounter]
   private var silence: NoSignalDetector
+  private var hum: HumMeter
   private let speech: SpeechMeasure
   private let loudness: UnsafeMutablePointer<ebur128_state>?
   private var plane: [Float]
@@ -30,6 +31,7 @@ import Signal
     meters = Array(repeating: Meter(), count: channels)
     clips = Array(repeating: ClipCounter(threshold: fullScale), count: channels)
     silence = NoSignalDetector(rate: rate)
+    hum = HumMeter(rate: rate)
     plane = Array(repeating: 0, count: block)
     mono = Array(repeating: 0, count: block)
     unsafe loudness =
@@ -63,6 +65,7 @@ import Signal
       for i in 0..<count { mono[i] *= 1 / Float(channels) }
     }
     speech.push(mono.span.extracting(0..<count))
+    hum.push(mono.span.extracting(0..<count))
     // A signal in any channel is a signal: the loudest decides, as one channel's noise can't cancel another's here.
     if channels > 1 {
       for i in 0..<count {
@@ -87,6 +90,7 @@ import Signal
     var clippedRuns: [Int64]
     var noiseFloorDb: Double
     var loudness: Double
+    var hum: Hum?
     var bars: [Double]
     var silences: [Range<Int64>]
     var speech: SpeechFigures
@@ -114,7 +118,8 @@ import Signal
     }
     return Result(
       levels: totals, clippedRuns: clips.map(\.runs), noiseFloorDb: decibels(meanSquare: max(0, quiet - dc)),
-      loudness: max(levelFloor, lufs), bars: overview.bars(count: 34, frames: frames, rest: rest),
+      loudness: max(levelFloor, lufs), hum: hum.hum,
+      bars: overview.bars(count: 34, frames: frames, rest: rest),
       silences: silence.stretches, speech: speech.finish(), frames: frames, notFinite: notFinite)
   }
 }

@@ -91,6 +91,8 @@ public struct InspectReport: Sendable {
   public var levels: LevelFigures
   public var noiseFloorDb: Double
   public var loudness: Double
+  /// Mains hum, measured on the decoded audio; nil where there is none.
+  public var hum: Hum?
   public var channelLevels: [LevelFigures]
   public var bars: [Double]
   /// Stretches without any signal, in ms.
@@ -105,6 +107,8 @@ public struct InspectReport: Sendable {
   /// 48 kHz frames.
   public var effectiveFrames: Int64 { takeFrames(deviceFrames: frames, rate: sampleRate) }
   public var durationMs: Int64 { milliseconds(frames: effectiveFrames) }
+  /// What a person should know of the sound; empty where it is good.
+  public var verdicts: [Verdict] { Verdict.all(of: self) }
   /// The exit code of a look at this file.
   public var code: Int32 { problems.contains { $0.costsAudio } ? 65 : 0 }
 
@@ -119,7 +123,8 @@ public struct InspectReport: Sendable {
       ("sample_rate", .int(Int64(sampleRate))),
       ("channels", .int(Int64(channels))), ("content_type", .string(contentType)),
       ("size_bytes", .int(sizeBytes)),
-      ("sha256", .string(sha256)), tell("pause_count"), tell("pauses"), tell("gaps"), tell("marks"),
+      ("sha256", .string(sha256)), tell("pause_count"), tell("pauses"), tell("auto_pauses"), tell("gaps"),
+      tell("marks"),
       tell("interruptions"),
       ("silences", .array(silences.map { .array([.int($0.lowerBound), .int($0.upperBound)]) })),
     ]
@@ -130,8 +135,9 @@ public struct InspectReport: Sendable {
         .object(
           levels.fields + [
             ("noise_floor_db", .rounded(noiseFloorDb, 2)), ("loudness_lufs", .rounded(loudness, 2)),
-          ])
+          ] + (hum.map { [("hum_hz", .int(Int64($0.hertz))), ("hum_db", .rounded($0.db, 1))] } ?? []))
       ),
+      ("verdicts", .array(verdicts.map(\.json))),
       ("channel_levels", .array(channelLevels.map { .object($0.fields) })),
       ("bars", .array(bars.map { .rounded($0, 4) })), ("gap_frames", .int(story?.gapFrames ?? 0)),
       ("device_rate", .int(Int64(story?.description?.deviceRate ?? sampleRate))),

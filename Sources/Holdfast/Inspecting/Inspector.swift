@@ -51,10 +51,19 @@ public enum Inspector {
     let sha256 = try digest(file, shown: shown)
     do throws(OpusFileError) {
       let manifest = beside.flatMap(readManifest)
-      var story: TakeStory?
-      if case .read(let found, _) = manifest { story = found.story }
-      let speech = SpeechMeasure(rate: takeRate, edges: story?.edges ?? [], minPauseMs: minPauseMs)
-      var report = try measureOpus(read: file.oggBytes, shown: shown, speech: speech)
+      var taken: Manifest?
+      if case .read(let found, _) = manifest { taken = found }
+      // What was heard while it was recorded stands in its manifest: nobody listens again.
+      let isKnown = taken.map {
+        $0.speech != nil && $0.sha256 == sha256 && minPauseMs == SpeechDetector.minPauseMs
+      }
+      func measure(listening: Bool) throws(OpusFileError) -> InspectReport {
+        let speech = SpeechMeasure(
+          rate: takeRate, edges: taken?.story.edges ?? [], minPauseMs: minPauseMs, listening: listening)
+        return try measureOpus(read: file.oggBytes, shown: shown, speech: speech)
+      }
+      var report = try measure(listening: isKnown != true)
+      if isKnown == true, report.frames != taken?.effectiveFrames { report = try measure(listening: true) }
       report.sizeBytes = file.size
       report.sha256 = sha256
       switch manifest {
@@ -272,7 +281,7 @@ public enum Inspector {
       contentType: "",
       sizeBytes: 0, sha256: "", story: nil,
       levels: LevelFigures(all: result.levels, clippedRuns: result.clippedRuns),
-      noiseFloorDb: result.noiseFloorDb, loudness: result.loudness,
+      noiseFloorDb: result.noiseFloorDb, loudness: result.loudness, hum: result.hum,
       channelLevels: zip(result.levels, result.clippedRuns).map { LevelFigures($0, clippedRuns: $1) },
       bars: result.bars, silences: result.silences.map { ms($0.lowerBound)...ms($0.upperBound) },
       speech: result.speech, parts: 1,

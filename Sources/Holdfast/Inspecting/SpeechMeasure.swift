@@ -68,24 +68,27 @@ extension PracticeFigures {
 final class SpeechMeasure {
   private var detector: SpeechDetector
   private let conformer: Conformer?
-  private let isHeard: Bool  // false for a rate that no resampler takes
+  private let isHeard: Bool  // also false for a rate that no resampler takes
   private var edges: ArraySlice<Int64>
 
   /// - Parameters:
   ///   - edges: 48 kHz frames where a recording paused, lost sound or was joined.
   ///   - minPauseMs: shorter gaps are speech.
-  init(rate: Int, edges: [Int64] = [], minPauseMs: Int64 = SpeechDetector.minPauseMs) {
+  ///   - listening: false where what was said is known.
+  init(
+    rate: Int, edges: [Int64] = [], minPauseMs: Int64 = SpeechDetector.minPauseMs, listening: Bool = true
+  ) {
     detector = SpeechDetector(minPauseMs: minPauseMs)
     self.edges = edges.sorted()[...]
     let format = SourceFormat(sample: .float32, rate: rate, channels: 1)
     conformer =
       rate == takeRate ? nil : try? Conformer(format: format, choice: .channel(1), quality: .fastest)
-    isHeard = rate == takeRate || conformer != nil
+    isHeard = listening && (rate == takeRate || conformer != nil)
   }
 
   /// - Parameter mono: full scale ±1.0, all finite.
   func push(_ mono: Span<Float>) {
-    guard isHeard else { return }
+    guard isHeard else { return }  // and nothing was said
     guard let conformer else { return hear(mono) }
     conformer.push(unsafe mono.bytes, count: mono.count) { span, count in
       hear(span.span.extracting(0..<count))

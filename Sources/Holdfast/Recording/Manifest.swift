@@ -129,6 +129,14 @@ public struct Manifest: Sendable {
           })
       ),
       (
+        "auto_pauses",
+        .array(
+          story.autoPauses.map { silence in
+            .object(
+              [("at_ms", ms(silence.frame))] + (silence.lengthMs.map { [("length_ms", .int($0))] } ?? []))
+          })
+      ),
+      (
         "gaps",
         .array(
           story.gaps.map {

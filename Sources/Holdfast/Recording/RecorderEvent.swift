@@ -51,6 +51,12 @@ extension Path {
 public enum RecorderWarning: String, Sendable {
   /// Nothing but digital zero, a constant or hiss below −72 dBFS for 2 s.
   case noSignal = "no_signal"
+  /// Clipped runs, the newest of them less than 5 s ago.
+  case clipping
+  /// Somebody speaks, but far too low for a good take, or no sound at all gets through.
+  case tooQuiet = "too_quiet"
+  /// The take will be stopped soon, unless a sound comes.
+  case silence
   /// The disk takes longer than the bounds allow: a kill or a power cut now could cost as much as it is behind.
   case diskSlow = "disk_slow"
 }
@@ -61,6 +67,8 @@ public enum RecorderEvent: Sendable {
   case level(Level, bars: [Double])
   /// Someone began or ceased to speak.
   case speech(SpeechChange)
+  /// Silence begins to be left out, or sound goes on.
+  case autoPause(active: Bool, effectiveFrames: Int64)
   case mark(effectiveFrames: Int64, label: String?)
   case gap(Gap, effectiveFrames: Int64)
   /// `atFrame` is where its cause began or ended.
@@ -94,6 +102,8 @@ public enum RecorderEvent: Sendable {
       fields = [
         ("event", .string("speech")), ("speaking", .bool(change.speaking)), ("at_ms", ms(change.atFrame)),
       ]
+    case .autoPause(let active, let frames):
+      fields = [("event", .string("auto_pause")), ("active", .bool(active)), ("at_ms", ms(frames))]
     case .mark(let frames, let label):
       fields = [("event", .string("mark")), ("at_ms", ms(frames))]
       if let label { fields.append(("label", .string(label))) }

@@ -45,8 +45,10 @@ extension Recorder {
       ring: ring, losses: losses, filled: filled, conformer: conformer, encoder: encoder, gaps: settings.gaps,
       maxFrames: limit.1 ? nil : limit.0, preRollFrames: settings.preRollMs * 48, continuing: continuing,
       minPauseMs: settings.minPauseMs,
+      silence: SilenceRules(
+        pauseAfterMs: settings.autoPauseMs, stopAfterMs: settings.stopAfterSilenceMs),
       onEvent: { [events] in events.push($0) }, onRoom: { capture.wakeForSpace() },
-      onLimit: { [weak self] in self?.stop(.maxMs) }, until: { capture.away?.until })
+      onLimit: { [weak self] in self?.stop($0) }, until: { capture.away?.until })
     running.withLock {
       $0 = Running(
         capture: capture, signal: signal, encoder: EncoderBox(encoder: encoder), format: format,

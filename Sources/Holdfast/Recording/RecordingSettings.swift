@@ -22,6 +22,13 @@ public struct RecordingSettings: Sendable {
   public static let longestPreRollMs: Int64 = 60_000
   /// Gaps between words that are shorter are speech.
   public var minPauseMs = SpeechDetector.minPauseMs
+  /// Silence of this many milliseconds, after which what follows is left out until 200 ms before the next sound; 0 for
+  /// never.
+  public var autoPauseMs: Int64 = 0
+  /// Silence of this many milliseconds that ends the take; 0 for never.
+  public var stopAfterSilenceMs: Int64 = 0
+  /// The longest of both: a day.
+  public static let longestSilenceMs: Int64 = 86_400_000
   public var encoder = EncoderSettings()
   public var channel = ChannelChoice.channel(1)
   public var quality = ResamplerQuality.medium

@@ -53,6 +53,8 @@ final class SignalThread: @unchecked Sendable {
   private let gaps: GapPolicy
   private var clock: TakeClock
   private var path: TakePath
+  private var autoPause: AutoPause?
+  private var endsBySilence = false
   private var preRoll: PreRoll
   private let preRollFrames: Int64
   private var pending: [StreamEvent] = []  // by frame
@@ -69,7 +71,7 @@ final class SignalThread: @unchecked Sendable {
   private let commands = Mutex<[StreamEvent]>([])
   private let onEvent: @Sendable (RecorderEvent) -> Void
   private let onRoom: @Sendable () -> Void
-  private let onLimit: @Sendable () -> Void
+  private let onLimit: @Sendable (EndedBy) -> Void
   private let until: @Sendable () -> MonotonicTime?
 
   /// - Parameters:
@@ -78,9 +80,9 @@ final class SignalThread: @unchecked Sendable {
   init(
     ring: FrameRing, losses: LossRing, filled: CountingSemaphore, conformer: Conformer, encoder: OpusEncoder,
     gaps: GapPolicy, maxFrames: Int64?, preRollFrames: Int64, continuing: Continuation? = nil,
-    minPauseMs: Int64 = SpeechDetector.minPauseMs,
+    minPauseMs: Int64 = SpeechDetector.minPauseMs, silence: SilenceRules? = nil,
     onEvent: @escaping @Sendable (RecorderEvent) -> Void,
-    onRoom: @escaping @Sendable () -> Void, onLimit: @escaping @Sendable () -> Void,
+    onRoom: @escaping @Sendable () -> Void, onLimit: @escaping @Sendable (EndedBy) -> Void,
     until: @escaping @Sendable () -> MonotonicTime?
   ) {
     self.ring = ring
@@ -91,6 +93,7 @@ final class SignalThread: @unchecked Sendable {
     clock = TakeClock(maxFrames: maxFrames, waiting: true, continuing: continuing?.effectiveFrames)
     path = TakePath(encoder: encoder, continuing: continuing, minPauseMs: minPauseMs, onEvent: onEvent)
     effective.store(continuing?.effectiveFrames ?? 0, ordering: .relaxed)
+    autoPause = silence.map(AutoPause.init)
     preRoll = PreRoll(capacity: Int(preRollFrames))
     self.preRollFrames = preRollFrames
     self.onEvent = onEvent
@@ -134,9 +137,11 @@ final class SignalThread: @unchecked Sendable {
     }
     guard path.hasBegun else { return nil }
     if clock.isFull {
-      onLimit()
+      onLimit(endsBySilence ? .silence : .maxMs)
     } else {
       endRun()
+      autoPause?.finish { span, count in gate(&span, count) }
+      flushGate()
     }
     return path.finish(conformer, total: clock.effectiveFrames)
   }
@@ -161,9 +166,20 @@ final class SignalThread: @unchecked Sendable {
   /// Brings out what the converter holds, and lets commands at its very end take effect.
   private func endRun() {
     conformer.finish { span, count in pass(&span, count) }
+    flushGate()
+  }
+  private func flushGate() {
     var none = InlineArray<1, Float>(repeating: 0)
     var span = none.mutableSpan
-    pass(&span, 0)
+    gate(&span, 0)
+  }
+  private func interruptSilence() {
+    autoPause?.interrupt { span, count in
+      gate(&span, count)
+    } decide: {
+      decided($0)
+    }
+    flushGate()
   }
 
   /// Writes the ledger's last record.
@@ -210,9 +226,15 @@ final class SignalThread: @unchecked Sendable {
     case .start(let queue): begin(queue, event, at: position)
     case .pause:
       gates.append(event)
+      autoPause?.suspend { span, count in
+        gate(&span, count)
+      } decide: {
+        decided($0)
+      }
       clock.schedule(.pause, at: position, captureFrame: event.captureFrame)
     case .resume:
       gates.append(event)
+      autoPause?.restart()
       clock.schedule(.resume, at: position, captureFrame: event.captureFrame)
     case .mark: note(event, at: position)
     case .loss(let loss):
@@ -226,7 +248,9 @@ final class SignalThread: @unchecked Sendable {
       }
     case .interrupted(let reason, _):
       note(event, at: position)
-      if reason.breaksSound { endRun() }  // all that was heard goes on its way, however long the wait
+      guard reason.breaksSound else { return }
+      endRun()  // all that was heard goes on its way, however long the wait
+      interruptSilence()
     case .resumed(let reason, _, _):
       note(event, at: position)
       if reason.breaksSound { clock.joint() }
@@ -260,13 +284,41 @@ final class SignalThread: @unchecked Sendable {
   }
 
   private func pass(_ span: inout MutableSpan<Float>, _ count: Int) {
-    if !path.hasBegun { preRoll.push(span, count) }
+    guard path.hasBegun else {
+      preRoll.push(span, count)
+      return gate(&span, count)
+    }
+    guard autoPause != nil else { return gate(&span, count) }
+    autoPause?.pass(&span, count: count) { part, n in
+      gate(&part, n)
+    } decide: {
+      decided($0)
+    }
+  }
+  /// What is heard of the source meets the clock.
+  private func gate(_ span: inout MutableSpan<Float>, _ count: Int) {
     clock.pass(&span, count: count) { kept in
-      path.keep(kept, captureFrames: conformer.deviceFrames)
+      path.keep(
+        kept, captureFrames: conformer.deviceFrames, clippedRuns: conformer.faults.clippedRuns)
     } transition: {
       taken($0)
     }
     effective.store(clock.effectiveFrames, ordering: .relaxed)
+  }
+
+  private func decided(_ decision: AutoPause.Decision) {
+    let at = clock.position
+    func device(_ position: Int64) -> Int64 { position * Int64(ring.format.rate) / Int64(takeRate) }
+    switch decision {
+    case .leaveOut:  // the fade-out is kept: what is left out begins behind it
+      clock.schedule(.leaveOut, at: at, captureFrame: device(at + Int64(TakeClock.fadeFrames)))
+    case .takeIn(let after):
+      clock.schedule(.takeIn, at: at + after, captureFrame: device(at + after))
+    case .warn(let active): onEvent(.warning(.silence, active: active, atFrame: clock.effectiveFrames))
+    case .stop:
+      endsBySilence = true
+      clock.end()
+    }
   }
 
   private func taken(_ transition: TakeClock.Transition) {
@@ -279,6 +331,11 @@ final class SignalThread: @unchecked Sendable {
     case .resume:
       path.record(.resume(nextGateTime()), capture: transition.captureFrame, effective: at)
       onEvent(.state(.recording, effectiveFrames: at))
+    case .leaveOut, .takeIn:
+      let leftOut = transition.command == .leaveOut
+      path.record(.silence(leftOut: leftOut), capture: transition.captureFrame, effective: at)
+      if leftOut { path.edge(captureFrames: transition.captureFrame) }
+      onEvent(.autoPause(active: leftOut, effectiveFrames: at))
     case .note(let number): noted(notes[number], transition)
     }
   }

@@ -12,6 +12,9 @@ struct TakePath {
   private var bars = LiveBars()
   private var silence = NoSignalDetector(rate: takeRate)
   private var isSilent = false
+  private var clipping = ClippingWatch()
+  private var quiet = QuietWatch()
+  private var quietBlocks = 0  // of `silence`, seen by `quiet`
   private var isDiskSlow = false
   private var speech: SpeechDetector
   /// Effective frames yet to come at which nothing follows on what came before.
@@ -42,6 +45,8 @@ struct TakePath {
     guard let continuing else { return }
     (meter, bars, silence) = (continuing.meter, continuing.bars, continuing.silence)
     isSilent = silence.isActive
+    clipping = ClippingWatch(from: continuing.effectiveFrames)
+    quietBlocks = silence.blocks
     packets = continuing.packets
     lastSummary = continuing.effectiveFrames
     ledgerCapture = continuing.records.last?.captureFrame ?? 0
@@ -71,7 +76,9 @@ struct TakePath {
   }
   private var ledgerStart: Int64 = 0  // the ledger counts device frames from the take's start
 
-  mutating func keep(_ samples: Span<Float>, captureFrames: Int64) {
+  /// - Parameter clippedRuns: of the source so far, these samples included.
+  mutating func keep(_ samples: Span<Float>, captureFrames: Int64, clippedRuns: Int64) {
+    warn(count: samples.count, clipped: clippedRuns > faults.clippedRuns)
     var first = 0
     while first < samples.count {
       while let edge = edges.first, edge <= speech.frames {
@@ -94,6 +101,7 @@ struct TakePath {
             .noSignal, active: isSilent,
             atFrame: silence.activeSince ?? silence.stretches.last?.upperBound ?? 0))
       }
+      if silence.blocks != quietBlocks { warnOfQuiet() }
       let at = frameCount
       var target = frames.mutableSpan
       copy(part, to: &target, at: at)
@@ -105,6 +113,18 @@ struct TakePath {
         summarise(meter.totals, captureFrames: captureFrames)
       }
     }
+  }
+
+  /// Clipping is told as exactly as the source is read: to a period of a device, to 100 ms of a file.
+  private mutating func warn(count: Int, clipped: Bool) {
+    guard let frame = clipping.push(count: count, clipped: clipped) else { return }
+    onEvent(.warning(.clipping, active: clipping.isActive, atFrame: frame))
+  }
+  private mutating func warnOfQuiet() {
+    quietBlocks = silence.blocks
+    let changed = quiet.push(
+      power: Float(silence.blockMeanSquare), speaking: speech.isSpeaking, hasSignal: !silence.isActive)
+    if changed { onEvent(.warning(.tooQuiet, active: quiet.isActive, atFrame: speech.frames)) }
   }
 
   /// What follows doesn't belong to what came before.

@@ -11,6 +11,8 @@ public struct TakeClock: Sendable {
   public enum Command: Sendable, Equatable {
     case pause, resume
     case note(Int)
+    /// Silence is left out, and sound goes on: gates like a pause and a resume, which no person asked for.
+    case leaveOut, takeIn
   }
   /// Something that took effect at an exact frame.
   public struct Transition: Sendable, Equatable {
@@ -35,6 +37,8 @@ public struct TakeClock: Sendable {
   public private(set) var effectiveFrames: Int64 = 0
   public let maxFrames: Int64?
   private var gate = Gate.open
+  private var leavesOut = false  // the gate is shut, or about to be, because of silence
+  private var hasEnded = false
   private var fadedIn = fadeFrames  // frames of the fade-in that are through; all of them at the start
   private var commands: [(command: Command, position: Int64, captureFrame: Int64)] = []
 
@@ -61,8 +65,10 @@ public struct TakeClock: Sendable {
   /// The next frames follow on ones that are missing: they fade in.
   public mutating func joint() { if gate == .open { fadedIn = 0 } }
 
-  public var isFull: Bool { maxFrames.map { effectiveFrames >= $0 } ?? false }
-  public var isPaused: Bool { gate == .closed }
+  /// Nothing more is kept: the limit is reached, or the take was ended.
+  public var isFull: Bool { hasEnded || (maxFrames.map { effectiveFrames >= $0 } ?? false) }
+  /// Ends the take here.
+  public mutating func end() { hasEnded = true }
 
   /// Schedules a command at a stream position not before `position`. Commands come in order.
   public mutating func schedule(_ command: Command, at position: Int64, captureFrame: Int64) {
@@ -100,21 +106,23 @@ public struct TakeClock: Sendable {
       first += n
       if case .fadingOut(let done) = gate, done == Self.fadeFrames {
         gate = .closed
-        transition(
-          Transition(
-            command: .pause, captureFrame: lastPause, effectiveFrame: effectiveFrames, closed: true))
+        if !leavesOut { transition(closedPause) }
       }
       apply(transition)
     }
     if isFull { position += Int64(count - first) }
   }
   private var lastPause: Int64 = 0
+  private var closedPause: Transition {
+    Transition(command: .pause, captureFrame: lastPause, effectiveFrame: effectiveFrames, closed: true)
+  }
 
-  /// A resume waits for its pause's fade-out; what makes no sense is dropped at once.
+  /// A gate that is to open waits for its fade-out, a pause for that of a silence; what makes no sense is dropped at once.
   private func canApply(_ command: Command) -> Bool {
     switch (command, gate) {
-    case (.resume, .fadingOut): false
-    case (.pause, _), (.resume, _), (.note, _): true
+    case (.resume, .fadingOut), (.takeIn, .fadingOut): false
+    case (.pause, .fadingOut): !leavesOut
+    case (.pause, _), (.resume, _), (.note, _), (.leaveOut, _), (.takeIn, _): true
     }
   }
   private mutating func apply(_ transition: (Transition) -> Void) {
@@ -124,14 +132,29 @@ public struct TakeClock: Sendable {
       case (.pause, .open):
         gate = .fadingOut(done: 0)
         lastPause = next.captureFrame
-      case (.resume, .closed):
+      case (.leaveOut, .open):
+        gate = .fadingOut(done: 0)
+        leavesOut = true
+      case (.pause, .closed) where leavesOut:  // silence ends where the person's pause begins
+        leavesOut = false
+        lastPause = next.captureFrame
+        for command in [Command.takeIn, .pause] {
+          transition(
+            Transition(
+              command: command, captureFrame: next.captureFrame, effectiveFrame: effectiveFrames,
+              paused: true))
+        }
+        transition(closedPause)
+        continue
+      case (.resume, .closed) where !leavesOut, (.takeIn, .closed) where leavesOut:
         gate = .open
+        leavesOut = false
         fadedIn = 0
       case (.resume, .waiting):
         gate = .open
         continue
       case (.note, _): break
-      case (.pause, _), (.resume, _): continue
+      case (.pause, _), (.resume, _), (.leaveOut, _), (.takeIn, _): continue
       }
       transition(
         Transition(

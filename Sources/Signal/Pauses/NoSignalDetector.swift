@@ -16,6 +16,10 @@ public struct NoSignalDetector: Sendable {
   private var blockPower = 0.0
   private var blockHops = 0
   private var frames: Int64 = 0
+  /// Blocks of 100 ms finished so far.
+  public private(set) var blocks = 0
+  /// Mean square of the newest of them, each 10 ms without their DC part.
+  public private(set) var blockMeanSquare = 0.0
   private var quietSince: Int64?
   private var quietBlocks = 0
 
@@ -83,7 +87,9 @@ public struct NoSignalDetector: Sendable {
     guard blockHops == Self.hopsPerBlock else { return }
     let start = frames
     frames += Int64(hopFrames * Self.hopsPerBlock)
-    if blockPower / Double(Self.hopsPerBlock) < Self.quiet {
+    blocks += 1
+    blockMeanSquare = blockPower / Double(Self.hopsPerBlock)
+    if blockMeanSquare < Self.quiet {
       quietSince = quietSince ?? start
       quietBlocks += 1
     } else {

@@ -68,17 +68,22 @@ public final class AudioFile {
   /// - Returns: frames delivered; 0 at the end.
   /// - Throws: `read` where the rest is damaged or missing, `io` where the kernel failed; once, then it is the end.
   public func read(into buffer: inout MutableRawSpan) throws(SourceError) -> Int {
+    try read(into: &buffer, as: .float32)
+  }
+  /// The same, in the format that `FileSource` says.
+  func read(into buffer: inout MutableRawSpan, as stored: SndFileReader.StoredSample) throws(SourceError)
+    -> Int
+  {
     guard !ended else { return 0 }
-    let channels = facts.channels
-    var room = buffer.byteCount / (channels * MemoryLayout<Float>.size)
+    let size = stored == .s16 ? MemoryLayout<Int16>.size : MemoryLayout<Float>.size
+    var room = buffer.byteCount / (facts.channels * size)
     if case .cut(let frames) = length { room = Int(min(Int64(room), frames - delivered)) }
     guard room > 0 else { return 0 }
     var failure: SourceError?
     let got = unsafe buffer.withUnsafeMutableBytes { bytes -> Int in
-      let samples = unsafe bytes.bindMemory(to: Float.self)
-      guard let first = samples.baseAddress else { return 0 }
+      guard let first = bytes.baseAddress else { return 0 }
       do throws(SourceError) {
-        return try unsafe reader.read(into: first, frames: room)
+        return try unsafe reader.read(into: first, frames: room, as: stored)
       } catch {
         failure = error
         return 0

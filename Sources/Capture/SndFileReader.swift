@@ -9,6 +9,9 @@ import CSndFile
     var channels: Int
   }
 
+  /// What samples are handed on as. Those of 16 bits are cheaper as they are than through libsndfile's floats, and the same.
+  enum StoredSample { case float32, s16 }
+
   let rate: Int
   let channels: Int
   /// nil where the file doesn't tell.
@@ -39,12 +42,20 @@ import CSndFile
   }
   deinit { unsafe sf_close(handle) }
 
-  /// Decodes up to `frames` interleaved frames; 0 at the end or where nothing more can be decoded.
+  /// Decodes up to `frames` interleaved frames, as floats or as they are stored; 0 at the end or where nothing more can be decoded.
   ///
   /// - Throws: `io` where the kernel failed, `read` where libsndfile says what is wrong. It often doesn't: compare
   ///   the frames delivered with `statedFrames`.
-  func read(into samples: UnsafeMutablePointer<Float>, frames: Int) throws(SourceError) -> Int {
-    let got = Int(unsafe sf_readf_float(handle, samples, sf_count_t(frames)))
+  func read(
+    into samples: UnsafeMutableRawPointer, frames: Int, as stored: StoredSample
+  ) throws(SourceError) -> Int {
+    let wanted = sf_count_t(frames)
+    let got =
+      switch stored {
+      case .float32:
+        unsafe Int(sf_readf_float(handle, samples.assumingMemoryBound(to: Float.self), wanted))
+      case .s16: unsafe Int(sf_readf_short(handle, samples.assumingMemoryBound(to: Int16.self), wanted))
+      }
     if got > 0 { return got }
     if stream.failure != 0 { throw .io(stream.failure) }
     if unsafe sf_error(handle) != SF_ERR_NO_ERROR {

@@ -61,7 +61,7 @@ public final class OggOpusWriter {
       if full { page = stream.flush() }
     }
     held.removeAll(keepingCapacity: true)
-    for i in 0..<packet.count { held.append(packet[i]) }
+    unsafe packet.withUnsafeBufferPointer { unsafe held.append(contentsOf: $0) }
     hasHeld = true
     packets += 1
     return page

@@ -101,7 +101,13 @@ func drain(_ source: any Source, block: Int = 4_096) -> (samples: [Float], error
       got = try source.read(into: &raw)
     } catch { return (all, error) }
     if got == 0 { return (all, nil) }
-    all += buffer[..<(got * channels)]
+    guard source.format.sample == .s16 else {
+      all += buffer[..<(got * channels)]
+      continue
+    }
+    buffer.withUnsafeBytes { bytes in
+      for value in bytes.bindMemory(to: Int16.self)[..<(got * channels)] { all.append(Float(value) / 32_768) }
+    }
   }
 }
 

@@ -114,6 +114,21 @@ private func sine(_ count: Int, _ hertz: Double, _ amplitude: Double) -> [Float]
     #expect(found.changes.last == SpeechChange(speaking: false, atFrame: 100_007))
   }
 
+  /// Case D04: the net wants to hear 100 ms more than there are.
+  @Test(arguments: [100, 150, 300]) func `a word that begins just before the end is found`(_ ms: Int) throws {
+    let quiet = noise(96_007).map { Float($0 * 3e-4) }
+    let word = Array(try talk()[24_400..<(24_400 + 48 * ms)])
+    let found = hear(quiet + word).speech
+    #expect(found.count == 1 && found.last?.upperBound == Int64(quiet.count + word.count), "\(found)")
+    #expect(abs((found.first?.lowerBound ?? 0) - Int64(quiet.count)) <= 4_800)
+    #expect(hear(quiet).speech.isEmpty)
+  }
+  @Test func `a pause that begins just before the end is one`() throws {
+    let talk = try talk()
+    let found = hear(Array(talk[..<(132_051 + 4_800)]) + noise(100).map { Float($0 * 1e-4) })
+    #expect(abs((found.speech.last?.upperBound ?? 0) - 132_051) <= 3_360, "\(found.speech)")
+  }
+
   @Test func `a longer minimum makes fewer pauses`() throws {
     let samples = try talk()
     let some = hear(samples, minPauseMs: 1_000)

@@ -138,10 +138,10 @@ def load_weights(path):
 
 
 def logits(x, weights):
-    """The logit of frame i, read LOOK_AHEAD hops later; the last ones repeat the last output."""
+    """The logit of frame i, read LOOK_AHEAD hops later: at the end as if the last frame went on."""
     bands, per, lag = measure(x)
-    o = recur(inputs(bands, per, lag)[:, : weights[0].shape[1]], *weights)
-    return np.concatenate([o[LOOK_AHEAD:], np.full(min(LOOK_AHEAD, len(o)), o[-1] if len(o) else 0, np.float32)])
+    heard = inputs(bands, per, lag)[:, : weights[0].shape[1]]
+    return recur(np.concatenate([heard, np.repeat(heard[-1:], LOOK_AHEAD, 0)]), *weights)[LOOK_AHEAD:]
 
 
 def decide(o, min_pause=250, on=ON, off=OFF):

@@ -43,7 +43,7 @@ final class StoreQueue: Sendable {
         s.bytes.append(kind.rawValue)
         s.bytes.append(UInt8(payload.count & 255))
         s.bytes.append(UInt8(payload.count >> 8))
-        for i in 0..<payload.count { s.bytes.append(payload[i]) }
+        unsafe payload.withUnsafeBufferPointer { unsafe s.bytes.append(contentsOf: $0) }
         guard s.readerWaits, s.bytes.count >= wakeAt else { return (true, false) }
         s.readerWaits = false
         return (true, true)

@@ -100,23 +100,35 @@ struct SpeechBand {
     let (p0, p1, p2, taps) = (phase0.span, phase1.span, phase2.span, third.span)
     var target = at16.mutableSpan
     var o = 0
-    while o < 640 {
+    while o < 640 {  // sixteen at a time: each tap is loaded once for them, and the sums stay in registers
       let at = history &+ o
-      var low = load(p2, at &- 6) * (unsafe taps[unchecked: 16])
-      var high = load(p2, at &- 2) * (unsafe taps[unchecked: 16])
+      let middle = unsafe taps[unchecked: 16]
+      var a = load(p2, at &- 6) * middle
+      var b = load(p2, at &- 2) * middle
+      var c = load(p2, at &+ 2) * middle
+      var d = load(p2, at &+ 6) * middle
       for q in 0..<11 {
         let tap = unsafe taps[unchecked: 3 &* q]
-        low += (load(p0, at &- q) + load(p1, at &- 11 &+ q)) * tap
-        high += (load(p0, at &+ 4 &- q) + load(p1, at &- 7 &+ q)) * tap
+        let (early, late) = (at &- q, at &- 11 &+ q)
+        a += (load(p0, early) + load(p1, late)) * tap
+        b += (load(p0, early &+ 4) + load(p1, late &+ 4)) * tap
+        c += (load(p0, early &+ 8) + load(p1, late &+ 8)) * tap
+        d += (load(p0, early &+ 12) + load(p1, late &+ 12)) * tap
       }
       for q in 0..<5 {
         let tap = unsafe taps[unchecked: 3 &* q &+ 1]
-        low += (load(p2, at &- 1 &- q) + load(p2, at &- 11 &+ q)) * tap
-        high += (load(p2, at &+ 3 &- q) + load(p2, at &- 7 &+ q)) * tap
+        let (early, late) = (at &- 1 &- q, at &- 11 &+ q)
+        a += (load(p2, early) + load(p2, late)) * tap
+        b += (load(p2, early &+ 4) + load(p2, late &+ 4)) * tap
+        c += (load(p2, early &+ 8) + load(p2, late &+ 8)) * tap
+        d += (load(p2, early &+ 12) + load(p2, late &+ 12)) * tap
       }
-      store(low, &target, origin16 &- 5 &+ o)
-      store(high, &target, origin16 &- 1 &+ o)
-      o &+= 8
+      let to = origin16 &- 5 &+ o
+      store(a, &target, to)
+      store(b, &target, to &+ 4)
+      store(c, &target, to &+ 8)
+      store(d, &target, to &+ 12)
+      o &+= 16
     }
   }
 

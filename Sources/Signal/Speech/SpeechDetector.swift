@@ -43,7 +43,7 @@ public struct SpeechDetector: Sendable {
   public mutating func edge(change: (SpeechChange) -> Void = { _ in }) {
     let end = features.frames
     features.catchUp { hop, inputs in decisions.hear(hop, inputs, change) }
-    decisions.edge(at: end, change)
+    decisions.edge(at: end, features, change)
   }
 
   /// Ends the take: as an edge at its last frame.
@@ -62,9 +62,19 @@ public struct SpeechDetector: Sendable {
       guard hop - Int64(SpeechNet.lookAhead) == runs.next else { return }
       runs.decide(net.logit, change)
     }
-    mutating func edge(at end: Int64, _ change: (SpeechChange) -> Void) {
-      // The last hops haven't been followed by enough audio: they are what came before them.
-      while runs.next * SpeechRuns.hop < end { runs.decide(net.logit, end: end, change) }
+    /// The last hops haven't been followed by the audio that the net wants to hear: to a copy of it the newest goes on. Of
+    /// the last 100 ms before a cut 11.6 % are wrong so, 19.9 % if they were taken for what came before them (cuts
+    /// at random and near edges of the set of benchmarks/hearing).
+    mutating func edge(at end: Int64, _ features: SpeechFeatures, _ change: (SpeechChange) -> Void) {
+      var net = net
+      var hop = features.next
+      while runs.next * SpeechRuns.hop < end {
+        if features.hasBegun { net.step(features.values.span.extracting(0..<SpeechFeatures.count)) }
+        if !features.hasBegun || hop - Int64(SpeechNet.lookAhead) >= runs.next {
+          runs.decide(net.logit, end: end, change)
+        }
+        hop += 1
+      }
       runs.edge(at: end, change)
     }
   }

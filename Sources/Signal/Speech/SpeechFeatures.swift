@@ -10,9 +10,11 @@ struct SpeechFeatures {
   private var periodicity = Periodicity()
   private var levels = SpeechLevels()
   private var chunkStart: Int64 = 0
+  private let first: Int64
   /// The hop that is measured next.
   private(set) var next: Int64 = 0
-  private var values = [Float](repeating: 0, count: 24)
+  /// Of the newest hop: `count` of them count.
+  private(set) var values = [Float](repeating: 0, count: 24)
   private var loudness = Four(repeating: 0)
   private var rows = [Four](repeating: Four(repeating: 0), count: 12)
 
@@ -20,12 +22,15 @@ struct SpeechFeatures {
   init(from start: Int64 = 0) {
     precondition(start >= 0 && start % Int64(SpeechBand.chunk) == 0)
     chunkStart = start
-    next = start / Self.hop
+    first = start / Self.hop
+    next = first
     let tables = SpeechTables()
     band = SpeechBand(tables: tables)
     spectrum = QuadSpectrum(tables: tables)
   }
 
+  /// Some hop has been measured.
+  var hasBegun: Bool { next > first }
   /// Frames pushed so far.
   var frames: Int64 { chunkStart + Int64(band.count) }
 

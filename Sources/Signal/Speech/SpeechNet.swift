@@ -27,7 +27,7 @@ struct SpeechNet {
   }
 
   private static func step(
-    _ inputs: Span<Float>, _ gates: [Float], _ constants: [Float], _ output: [Float], _ state: [Float],
+    _ inputs: Span<Float>, _ gates: [SIMD8<Float>], _ constants: [Float], _ output: [Float], _ state: [Float],
     _ next: inout [Float]
   ) -> Float {
     let (w, biases, outputs, old) = (gates.span, constants.span, output.span, state.span)
@@ -42,17 +42,17 @@ struct SpeechNet {
       var h = load8(biases, b &+ 24)
       for i in 0..<inputs.count {
         let v = unsafe inputs[unchecked: i]
-        r += load8(w, at) * v
-        z += load8(w, at &+ 8) * v
-        x += load8(w, at &+ 16) * v
-        at &+= 24
+        r += (unsafe w[unchecked: at]) * v
+        z += (unsafe w[unchecked: at &+ 1]) * v
+        x += (unsafe w[unchecked: at &+ 2]) * v
+        at &+= 3
       }
       for i in 0..<old.count {
         let v = unsafe old[unchecked: i]
-        r += load8(w, at) * v
-        z += load8(w, at &+ 8) * v
-        h += load8(w, at &+ 16) * v
-        at &+= 24
+        r += (unsafe w[unchecked: at]) * v
+        z += (unsafe w[unchecked: at &+ 1]) * v
+        h += (unsafe w[unchecked: at &+ 2]) * v
+        at &+= 3
       }
       let o = group &* lanes
       let low = unit(r.lowHalf, z.lowHalf, x.lowHalf, h.lowHalf, load(old, o))

@@ -3,7 +3,7 @@ struct SpeechWeights: Sendable {
   /// Hidden units, a multiple of 8.
   let size: Int
   /// For each eight units, for each input and then each unit's state: r, z and n of the eight.
-  let gates: [Float]
+  let gates: [SIMD8<Float>]
   /// For each eight units: r, z, n's own, n's hidden.
   let biases: [Float]
   let output: [Float]
@@ -17,7 +17,11 @@ struct SpeechWeights: Sendable {
     let values = Self.floats(base64)
     let gateCount = 3 * size * (inputs + size)
     precondition(values.count == gateCount + 5 * size + 1, "the weights are whole")
-    gates = Array(values[..<gateCount])
+    gates = stride(from: 0, to: gateCount, by: 8).map { first in
+      var eight = SIMD8<Float>(repeating: 0)
+      for i in 0..<8 { eight[i] = values[first + i] }
+      return eight
+    }
     biases = Array(values[gateCount..<(gateCount + 4 * size)])
     output = Array(values[(gateCount + 4 * size)..<(gateCount + 5 * size)])
     bias = values[gateCount + 5 * size]

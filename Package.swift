@@ -18,6 +18,8 @@ let package = Package(
   name: "holdfast",
   products: [
     .library(name: "Holdfast", targets: ["Holdfast"]),
+    // SwiftPM drops a library that shares the executable's name: `make build` adds the name it installs under.
+    .library(name: "holdfast-c", type: .dynamic, targets: ["HoldfastC"]),
     .executable(name: "holdfast", targets: ["HoldfastCommand"]),
   ],
   targets: [
@@ -39,6 +41,18 @@ let package = Package(
     module("Store", ["Platform", "Session"]),
     module(
       "Holdfast", ["Platform", "Capture", "Signal", "Encoding", "Session", "Store", "CEbur128", "CLogind"]),
+    .target(name: "CHoldfast"),
+    .target(
+      name: "HoldfastC", dependencies: ["CHoldfast", "Holdfast"], exclude: ["exports.map"],
+      swiftSettings: strict,
+      linkerSettings: [
+        .unsafeFlags([
+          "-use-ld=lld",
+          "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/HoldfastC/exports.map",
+          "-Xlinker",
+          "-soname=libholdfast.so.0",
+        ])
+      ]),
     .executableTarget(
       name: "HoldfastCommand", dependencies: ["Holdfast", "Platform"], swiftSettings: strict),
 

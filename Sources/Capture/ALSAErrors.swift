@@ -16,6 +16,9 @@ public enum CaptureFault: Error, Equatable, Sendable {
   /// No frames for 2 s, though the device says it runs.
   case deviceSilent
 
+  /// How long a device may deliver nothing: 2 s.
+  public static let silenceMs: Int64 = 2_000
+
   /// As events and the ledger name it.
   public var reason: String {
     switch self {

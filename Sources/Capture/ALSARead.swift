@@ -8,7 +8,7 @@ extension ALSASource {
   /// Milliseconds a wait lasts before the PCM's state is looked at.
   private static let slice: Int32 = 100
   /// Milliseconds without frames, while waiting, after which a device is silent.
-  private static let silence: Int32 = 2_000
+  private static let silence = Int32(CaptureFault.silenceMs)
   /// Nanoseconds: far more than the two clocks are read apart.
   private static let shortestSleep: Int64 = 200_000_000
 

@@ -8,7 +8,6 @@ import Synchronization
 struct RecordCommand {
   private let settings: RecordingSettings
   private let input: InputSpec
-  private let inputOptions: InputOptions
   private let json: Bool
   private let ui: Bool
   private let arm: Bool
@@ -40,13 +39,12 @@ struct RecordCommand {
     options.periodMs = Int(try arguments.number("--period-ms", 1...1_000) ?? 10)
     options.bufferMs = Int(try arguments.number("--buffer-ms", 2...10_000) ?? 100)
     options.mmap = arguments.has("--mmap")
-    inputOptions = options
     arm = arguments.has("--arm")
     if arguments.has("--pre-roll"), !arm {
       throw UsageError("--pre-roll is for --arm: without it nothing comes before")
     }
 
-    var settings = RecordingSettings()
+    var settings = RecordingSettings(input: input, options: options)
     settings.output = arguments.values["--output"]
     settings.takesFolder = TakesFolderPath.standard(environment)
     settings.force = arguments.has("--force")
@@ -74,9 +72,6 @@ struct RecordCommand {
     }
     settings.takeID = try Self.takeID(arguments)
     settings.context = try Self.context(arguments)
-    settings.sourceKind = input.kind
-    settings.inputPath = input.path
-    settings.live = input.isLive(options)
     settings.keepsEveryLevel = !settings.live
     self.settings = settings
     unfinished = arguments.values["--continue"]
@@ -127,17 +122,13 @@ struct RecordCommand {
   /// - Returns: the exit code.
   func run(_ output: Output) -> Int32 {
     let watcher = SignalWatcher()
-    var settings = settings
-    var continuation: Continuation?
-    if let unfinished {
-      do throws(RecorderFailure) {
-        continuation = try Continuation(unfinished, minPauseMs: settings.minPauseMs)
-      } catch {
-        return Main.report(error, json: json, output)
-      }
-      if let continuation { settings.goOn(with: continuation) }
-    }
-    let recorder = Recorder(settings: settings, continuing: continuation)
+    let recorder: Recorder
+    do throws(RecorderFailure) {
+      recorder =
+        try unfinished.map { path throws(RecorderFailure) in
+          try Recorder.continuing(path, settings: settings)
+        } ?? Recorder(settings: settings)
+    } catch { return Main.report(error, json: json, output) }
     let control = Control(recorder: recorder)
     do throws(Errno) {
       try watcher.start(
@@ -149,8 +140,7 @@ struct RecordCommand {
     }
     if input.path != nil { Output.silenceLibraries() }
     do throws(RecorderFailure) {
-      let source = try input.open(inputOptions)
-      if arm { try recorder.arm(source: source) } else { try recorder.start(source: source) }
+      if arm { try recorder.arm() } else { try recorder.start() }
     } catch {
       // The events of a start that failed hold nothing that the error doesn't say.
       return Main.report(error, json: json, output)
@@ -253,7 +243,7 @@ struct RecordCommand {
             )
           case .enough: Output.note("the disk has room again")
           }
-        case .state, .level, .speech, .mark: break
+        case .state, .level, .speech, .mark, .warning(.lowDisk, _, _): break
         }
       }
       output.flush()

@@ -41,6 +41,8 @@ public final class Thread: Sendable {
     }
   }
 
+  /// Lets the thread end by itself: nobody will join it.
+  public func detach() { pthread_detach(handle) }
   /// Waits until the thread has ended. Once only.
   public func join() { pthread_join(handle, nil) }
 }

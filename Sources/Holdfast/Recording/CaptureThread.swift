@@ -37,7 +37,7 @@ final class CaptureThread: @unchecked Sendable {
   private let awayBox = Mutex<Away?>(nil)
   private let wake = CountingSemaphore()
   private let retryAsked = Atomic<Bool>(false)
-  private let onAway: @Sendable (InterruptionReason) -> Bool
+  private let onAway: @Sendable (InterruptionReason, _ since: EventTime) -> Bool
   private let onMissed: @Sendable (InterruptionReason, _ since: EventTime) -> Void
   private let onBack: @Sendable () -> Void
 
@@ -51,7 +51,7 @@ final class CaptureThread: @unchecked Sendable {
   init(
     source: any Source, ring: FrameRing, losses: LossRing, filled: CountingSemaphore, live: Bool,
     isDevice: Bool, absence: AbsencePolicy,
-    onAway: @escaping @Sendable (InterruptionReason) -> Bool,
+    onAway: @escaping @Sendable (InterruptionReason, EventTime) -> Bool,
     onMissed: @escaping @Sendable (InterruptionReason, EventTime) -> Void,
     onBack: @escaping @Sendable () -> Void
   ) {
@@ -174,9 +174,7 @@ final class CaptureThread: @unchecked Sendable {
   @inline(never) private func missed(_ loss: CaptureLoss) {
     let rate = Int64(ring.format.rate)
     let ms = loss.frames / rate &* 1000 &+ loss.frames % rate * 1000 / rate
-    let now = EventTime.now
-    let since = EventTime(wallMs: now.wallMs &- ms, bootNs: now.bootNs &- ms &* 1_000_000)
-    onMissed(loss.cause == .suspended ? .suspended : .overrunStorm, since)
+    onMissed(loss.cause == .suspended ? .suspended : .overrunStorm, .before(milliseconds: ms))
   }
 
   /// A device that is tried again rests this long in between, ten seconds later four times as long.
@@ -202,7 +200,7 @@ final class CaptureThread: @unchecked Sendable {
     let first = !isAway
     isAway = true
     let away = absent(fault)
-    guard onAway(fault.interruption) else { return false }
+    guard onAway(fault.interruption, fault.began) else { return false }
     var attempt = first
     while !stopAsked.load(ordering: .acquiring) {
       switch absence {
@@ -230,7 +228,7 @@ final class CaptureThread: @unchecked Sendable {
           continue
         }
         _ = absent(fault)
-        guard onAway(fault.interruption) else { return false }
+        guard onAway(fault.interruption, fault.began) else { return false }
       }
     }
     return false
@@ -261,6 +259,8 @@ extension CaptureFault {
     case .deviceSilent: .deviceSilent
     }
   }
+  /// When the last frames came, as far as that is known.
+  var began: EventTime { .before(milliseconds: self == .deviceSilent ? Self.silenceMs : 0) }
   /// The device is still there, and nobody has to do anything.
   var endsByItself: Bool { self == .overrunStorm || self == .suspended }
 }

@@ -1,15 +1,20 @@
 import Platform
 import Synchronization
 
-/// Events on their way to one reader.
+/// Events on their way to one reader, who takes them by `next` on a thread of its own or by `for await`.
 ///
 /// A slow reader of a live take loses levels and nothing else. A take from a file isn't lost by waiting, so there the
 /// recorder waits for its reader instead, until a stop is asked for.
 public final class EventQueue: Sendable {
+  private enum Reader {
+    case away
+    case blocked
+    case suspended(CheckedContinuation<Void, Never>)
+  }
   private struct State {
     var events: [RecorderEvent] = []
     var closed = false
-    var readerWaits = false
+    var reader = Reader.away
     var writerWaits = false
     var lossless: Bool
   }
@@ -23,17 +28,17 @@ public final class EventQueue: Sendable {
   func push(_ event: RecorderEvent) {
     let isLevel = if case .level = event { true } else { false }
     while true {
-      let (done, wake) = state.withLock { s -> (Bool, Bool) in
+      let (done, reader) = state.withLock { s -> (Bool, Reader) in
         if isLevel, s.events.count >= Self.capacity {
-          guard s.lossless else { return (true, false) }
+          guard s.lossless else { return (true, .away) }
           s.writerWaits = true
-          return (false, false)
+          return (false, .away)
         }
         s.events.append(event)
-        defer { s.readerWaits = false }
-        return (true, s.readerWaits)
+        defer { s.reader = .away }
+        return (true, s.reader)
       }
-      if wake { filled.post() }
+      wake(reader)
       if done { return }
       drained.wait()
     }
@@ -44,11 +49,18 @@ public final class EventQueue: Sendable {
   private func release(_ change: (inout State) -> Void) {
     let (reader, writer) = state.withLock { s in
       change(&s)
-      defer { (s.readerWaits, s.writerWaits) = (false, false) }
-      return (s.readerWaits, s.writerWaits)
+      defer { (s.reader, s.writerWaits) = (.away, false) }
+      return (s.reader, s.writerWaits)
     }
-    if reader { filled.post() }
+    wake(reader)
     if writer { drained.post() }
+  }
+  private func wake(_ reader: Reader) {
+    switch reader {
+    case .away: break
+    case .blocked: filled.post()
+    case .suspended(let continuation): continuation.resume()
+    }
   }
 
   /// The events since the last call, waiting for at least one.
@@ -56,19 +68,82 @@ public final class EventQueue: Sendable {
   /// - Returns: empty once the recorder has ended and all were read. One reader only, any thread.
   public func next() -> [RecorderEvent] {
     while true {
-      let (events, closed, wake) = state.withLock { s -> ([RecorderEvent], Bool, Bool) in
-        guard !s.events.isEmpty else {
-          s.readerWaits = !s.closed
-          return ([], s.closed, false)
-        }
-        let events = s.events
-        s.events.removeAll(keepingCapacity: true)
-        defer { s.writerWaits = false }
-        return (events, false, s.writerWaits)
-      }
-      if wake { drained.post() }
-      if !events.isEmpty || closed { return events }
+      let (events, ended) = take(.blocked)
+      if !events.isEmpty || ended { return events }
       filled.wait()
+    }
+  }
+  /// The events since the last call, waiting for at least one until `deadline` at the latest.
+  ///
+  /// - Returns: empty where none came by then, or, with `isOver`, none will any more.
+  public func next(until deadline: MonotonicTime) -> [RecorderEvent] {
+    while true {
+      let (events, ended) = take(.blocked)
+      if !events.isEmpty || ended { return events }
+      if !filled.wait(until: deadline) { return take(.away).events }
+    }
+  }
+  /// The recorder has ended, and all events were read.
+  public var isOver: Bool { state.withLock { $0.closed && $0.events.isEmpty } }
+
+  /// - Parameter reader: how it waits where there is nothing.
+  private func take(_ reader: Reader) -> (events: [RecorderEvent], ended: Bool) {
+    let (events, closed, wake) = state.withLock { s -> ([RecorderEvent], Bool, Bool) in
+      guard !s.events.isEmpty else {
+        s.reader = s.closed ? .away : reader
+        return ([], s.closed, false)
+      }
+      let events = s.events
+      s.events.removeAll(keepingCapacity: true)
+      defer { s.writerWaits = false }
+      return (events, false, s.writerWaits)
+    }
+    if wake { drained.post() }
+    return (events, closed)
+  }
+}
+
+/// `for await event in recorder.events`: ends when the recorder has; one loop at a time. A task that is cancelled leaves it
+/// at the next event; the recorder isn't touched by it.
+extension EventQueue: AsyncSequence {
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let queue: EventQueue
+    private var waiting: ArraySlice<RecorderEvent> = []
+
+    init(_ queue: EventQueue) { self.queue = queue }
+
+    public mutating func next() async -> RecorderEvent? {
+      while waiting.isEmpty {
+        if Task.isCancelled { return nil }
+        let (events, ended) = queue.take(.away)
+        if !events.isEmpty { waiting = events[...] }
+        if !waiting.isEmpty { break }
+        if ended { return nil }
+        await queue.arrival()
+      }
+      return waiting.popFirst()
+    }
+  }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+
+  /// Suspends until there is an event, or none will come, or the task is cancelled.
+  private func arrival() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let ready = state.withLock { s in
+          guard s.events.isEmpty, !s.closed, !Task.isCancelled else { return true }
+          s.reader = .suspended(continuation)
+          return false
+        }
+        if ready { continuation.resume() }
+      }
+    } onCancel: {
+      let reader = state.withLock { s in
+        guard case .suspended = s.reader else { return Reader.away }
+        defer { s.reader = .away }
+        return s.reader
+      }
+      wake(reader)
     }
   }
 }

@@ -6,19 +6,22 @@ import Signal
 import Store
 import Synchronization
 
-/// Records one take from one source.
+/// Records one take from one source. A next take is a next recorder; any number of them may run side by side.
 ///
 /// Every method may be called from any thread, at any time: a call that makes no sense is answered, never trapped.
 public final class Recorder: Sendable {
   public let settings: RecordingSettings
   public let events: EventQueue
   let continuing: Continuation?
-  let machine = Mutex(TakeMachine())
+  private let machine = Mutex(TakeMachine())
+  let cell = SnapshotCell()
   let running = Mutex<Running?>(nil)
   let endedBy = Mutex(EndedBy.sourceEnd)
   let problems = Mutex<[SourceProblem]>([])
   let diskTrouble = Mutex<[DiskNews.Part: InterruptionReason]>([:])
   let hung = Atomic<Bool>(false)
+  private let used = Atomic<Bool>(false)
+  let standing = Mutex<Path?>(nil)
   let ended = CountingSemaphore()
   let signalThread = Mutex<Thread?>(nil)
 
@@ -35,18 +38,56 @@ public final class Recorder: Sendable {
   /// The encoder is the signal thread's; others only ask for its pre-skip.
   struct EncoderBox: @unchecked Sendable { let encoder: OpusEncoder }
 
+  /// An unfinished take, to be gone on with in the same file: `start()` appends to it.
+  ///
+  /// - Parameters:
+  ///   - path: its `NAME.opus`.
+  ///   - settings: the source, gaps and pauses; the rest is as the take was begun.
+  /// - Throws: 75 where it is being recorded; 66 where there is none; 73 where it is sealed; 65 where it is damaged, or of
+  ///   a newer program; 74 where the disk fails.
+  public static func continuing(_ path: Path, settings: RecordingSettings) throws(RecorderFailure) -> Recorder
+  {
+    let continuation = try Continuation(path, minPauseMs: settings.minPauseMs)
+    var all = settings
+    all.goOn(with: continuation)
+    return Recorder(settings: all, continuing: continuation)
+  }
+
   /// - Parameter continuing: an unfinished take to go on with, whose `RecordingSettings` these are; nil for a new one.
   public init(settings: RecordingSettings, continuing: Continuation? = nil) {
     self.settings = settings
     self.continuing = continuing
     events = EventQueue(lossless: settings.keepsEveryLevel)
+    if let continuing {
+      cell.frames.store(continuing.effectiveFrames, ordering: .relaxed)
+      cell.begin(pauses: TakeStory(continuing.records).pauses.count)
+    }
   }
 
-  public var state: TakeState { machine.withLock { $0.state } }
+  public var state: TakeState { cell.currentState }
+  /// All that a screen shows. Any thread, as often as it likes: no lock is taken, and the recorder doesn't notice.
+  public var snapshot: RecorderSnapshot { cell.snapshot(minValidMs: settings.minValidMs) }
+
+  /// Every decision goes this way, so that the snapshot's state is the machine's.
+  func advance<R: Sendable>(_ body: (inout TakeMachine) -> R) -> R {
+    machine.withLock { machine in
+      let answer = body(&machine)
+      cell.note(machine.state)
+      return answer
+    }
+  }
+  func tell(_ event: RecorderEvent) {
+    cell.note(event)
+    events.push(event)
+  }
   /// Effective time in milliseconds: frames in the take, never a wall clock.
-  public var effectiveMs: Int64 { milliseconds(frames: running.withLock { $0?.signal.effectiveFrames } ?? 0) }
+  public var effectiveMs: Int64 { milliseconds(frames: effectiveFrames) }
+  var effectiveFrames: Int64 { cell.frames.load(ordering: .relaxed) }
   /// Device frames that have arrived since the source was opened.
   public var captured: Int64 { running.withLock { $0?.capture.captured } ?? 0 }
+  /// `NAME.opus` of the take, whether it is sealed yet or not; nil before it is begun. It may come to stand in another
+  /// folder, where its own is deleted while it is recorded.
+  public var path: Path? { standing.withLock { $0 } }
   /// What was odd about the source without costing audio; complete once the events have ended.
   public var sourceProblems: [SourceProblem] { problems.withLock { $0 } }
 
@@ -56,28 +97,44 @@ public final class Recorder: Sendable {
 
   // MARK: starting
 
-  /// Makes the partial take and begins to record. Returns at once; the events tell the rest.
+  /// Opens the source that the settings name, makes the partial take and begins to record. Blocks as long as the device
+  /// takes to open; the events tell the rest.
+  ///
+  /// - Throws: the failure, when no take could be made; nothing is left behind then. `not_armed` or `already_running`
+  ///   where it was begun before.
+  public func start() throws(RecorderFailure) {
+    if state == .armed || state == .preparing { return try begin() }
+    try prepare(arm: false) { () throws(RecorderFailure) in try settings.openInput() }
+  }
+  /// The same from a source of the caller's.
   ///
   /// - Parameter source: open and ready; the recorder's own from here on.
-  /// - Throws: the failure, when no take could be made; nothing is left behind then.
   public func start(source: sending any Source) throws(RecorderFailure) {
-    try prepare(SourceBox(source: source), arm: false)
+    let box = SourceBox(source: source)
+    try prepare(arm: false) { box }
   }
 
-  /// Begins to listen without recording; `settings.preRollMs` before `start()` go into the take then.
+  /// Opens the source and listens without recording; `settings.preRollMs` before `start()` go into the take then.
+  public func arm() throws(RecorderFailure) {
+    try prepare(arm: true) { () throws(RecorderFailure) in try settings.openInput() }
+  }
   public func arm(source: sending any Source) throws(RecorderFailure) {
-    try prepare(SourceBox(source: source), arm: true)
+    let box = SourceBox(source: source)
+    try prepare(arm: true) { box }
   }
 
-  private func prepare(_ source: SourceBox, arm: Bool) throws(RecorderFailure) {
-    guard machine.withLock({ $0.prepare(arm: arm) }) == .openSource else {
-      throw RecorderFailure(code: 64, kind: "already_running", message: "this recorder is already running")
+  private func prepare(arm: Bool, _ source: () throws(RecorderFailure) -> SourceBox) throws(RecorderFailure) {
+    let isNew = used.exchange(true, ordering: .acquiringAndReleasing) == false
+    guard isNew, advance({ $0.prepare(arm: arm) }) == .openSource else {
+      throw RecorderFailure(
+        code: 64, kind: "already_running",
+        message: "this recorder has its take already: a next one needs a next recorder")
     }
-    events.push(.state(.preparing, effectiveFrames: 0))
+    tell(.state(.preparing, effectiveFrames: 0))
     do throws(RecorderFailure) {
-      try open(source)
-      guard machine.withLock({ $0.opened() }) == .beginTake else {
-        events.push(.state(.armed, effectiveFrames: 0))
+      try open(try source())
+      guard advance({ $0.opened() }) == .beginTake else {
+        tell(.state(.armed, effectiveFrames: 0))
         return try run()
       }
       try beginTake()
@@ -86,10 +143,8 @@ public final class Recorder: Sendable {
   }
 
   /// Begins the take of an armed recorder.
-  ///
-  /// - Throws: the failure, when no take could be made; `not_armed` where nothing is armed.
-  public func start() throws(RecorderFailure) {
-    switch machine.withLock({ $0.start() }) {
+  private func begin() throws(RecorderFailure) {
+    switch advance({ $0.start() }) {
     case .beginTake:
       do throws(RecorderFailure) { try beginTake() } catch {
         running.withLock { $0?.capture.stop() }
@@ -102,9 +157,9 @@ public final class Recorder: Sendable {
   }
 
   private func refused(_ failure: RecorderFailure) -> RecorderFailure {
-    _ = machine.withLock { $0.refused(permission: failure.code == 77) }
-    events.push(.state(state, effectiveFrames: 0))
-    events.push(.failed(failure))
+    _ = advance { $0.refused(permission: failure.code == 77) }
+    tell(.state(state, effectiveFrames: 0))
+    tell(.failed(failure))
     events.close()
     return failure
   }
@@ -142,10 +197,11 @@ public final class Recorder: Sendable {
     _ kind: StreamEvent.Kind, at frame: Int64?, _ decide: (inout TakeMachine) -> TakeMachine.Action
   ) -> TakeMachine.Action {
     // The decision and its place in the command list are one step, so that two callers can't swap them.
-    machine.withLock { machine in
+    advance { machine in
       let action = decide(&machine)
       switch action {
       case .closeGate, .openGate, .writeMark:
+        if action == .closeGate { cell.notePause() }
         running.withLock { $0?.signal.command(kind, atCaptureFrame: frame, time: .now) }
       default: break
       }
@@ -157,7 +213,7 @@ public final class Recorder: Sendable {
   /// whether frames arrive.
   @discardableResult
   public func goOn() -> TakeMachine.Action {
-    let action = machine.withLock { $0.goOn() }
+    let action = advance { $0.goOn() }
     if action == .retrySource { running.withLock { $0?.capture.retry() } }
     return action
   }
@@ -169,14 +225,14 @@ public final class Recorder: Sendable {
   /// The front end goes away: the partial take stays for `record --continue`, `recover` or the next launch.
   @discardableResult
   public func leave() -> TakeMachine.Action {
-    let action = machine.withLock { $0.leave() }
+    let action = advance { $0.leave() }
     if action == .keepPartial || action == .releaseSource { endCapture() }
     return action
   }
 
   /// Stops: what was captured goes into the take, which is sealed. Further stops are harmless.
   public func stop(_ by: EndedBy) {
-    switch machine.withLock({ $0.stop(by) }) {
+    switch advance({ $0.stop(by) }) {
     case .endCapture(let why):
       endedBy.withLock { $0 = why }
       endCapture()
@@ -187,7 +243,7 @@ public final class Recorder: Sendable {
 
   /// Stops and moves the take to the trash.
   public func discard() -> TakeMachine.Action {
-    let action = machine.withLock { $0.discard() }
+    let action = advance { $0.discard() }
     if action == .moveToTrash { endedBy.withLock { $0 = .user } }  // should it come back
     if action == .moveToTrash || action == .releaseSource { endCapture() }
     return action
@@ -207,13 +263,20 @@ public final class Recorder: Sendable {
   /// Call it before the process ends: the C libraries take themselves down then, and a thread that still frees what is
   /// theirs would crash. Only after a start or arm that succeeded.
   public func wait() {
-    ended.wait()
+    _ = wait(until: MonotonicTime(nanoseconds: .max / 2))
+  }
+  /// The same, until `deadline` at the latest.
+  ///
+  /// - Returns: whether it has ended.
+  public func wait(until deadline: MonotonicTime) -> Bool {
+    guard ended.wait(until: deadline) else { return false }
     ended.post()  // for the next caller
     let last = signalThread.withLock { thread in
       defer { thread = nil }
       return thread
     }
     last?.join()
+    return true
   }
 }
 

@@ -48,7 +48,7 @@ extension Path {
 }
 
 /// What a person should look after while it records.
-public enum RecorderWarning: String, Sendable {
+public enum RecorderWarning: String, Sendable, CaseIterable {
   /// Nothing but digital zero, a constant or hiss below −72 dBFS for 2 s.
   case noSignal = "no_signal"
   /// Clipped runs, the newest of them less than 5 s ago.
@@ -59,6 +59,8 @@ public enum RecorderWarning: String, Sendable {
   case silence
   /// The disk takes longer than the bounds allow: a kill or a power cut now could cost as much as it is behind.
   case diskSlow = "disk_slow"
+  /// The disk will be full soon; the event is `lowDisk`.
+  case lowDisk = "low_disk"
 }
 
 /// What a recorder reports. Times are effective time.

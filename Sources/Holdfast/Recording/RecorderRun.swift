@@ -37,7 +37,7 @@ extension Recorder {
     let isDevice = settings.live && settings.sourceKind == "alsa"
     let capture = CaptureThread(
       source: source, ring: ring, losses: losses, filled: filled, live: settings.live, isDevice: isDevice,
-      absence: settings.absence, onAway: { [weak self] in self?.sourceAway($0) ?? false },
+      absence: settings.absence, onAway: { [weak self] in self?.sourceAway($0, since: $1) ?? false },
       onMissed: { [weak self] in self?.sourceMissed($0, since: $1) },
       onBack: { [weak self] in self?.sourceBack() })
     let limit = settings.maxMs > 0 ? settings.maxMs.multipliedReportingOverflow(by: 48) : (0, true)
@@ -46,8 +46,8 @@ extension Recorder {
       maxFrames: limit.1 ? nil : limit.0, preRollFrames: settings.preRollMs * 48, continuing: continuing,
       minPauseMs: settings.minPauseMs,
       silence: SilenceRules(
-        pauseAfterMs: settings.autoPauseMs, stopAfterMs: settings.stopAfterSilenceMs),
-      onEvent: { [events] in events.push($0) }, onRoom: { capture.wakeForSpace() },
+        pauseAfterMs: settings.autoPauseMs, stopAfterMs: settings.stopAfterSilenceMs), cell: cell,
+      onEvent: { [weak self] in self?.tell($0) }, onRoom: { capture.wakeForSpace() },
       onLimit: { [weak self] in self?.stop($0) }, until: { capture.away?.until })
     running.withLock {
       $0 = Running(
@@ -87,6 +87,7 @@ extension Recorder {
     let queue = StoreQueue(
       capacity: max(240_000, bytesPerMinute + bytesPerMinute / 4), wakeAt: settings.live ? 1 : 16_384)
     let box = PartialBox(begun.partial)
+    standing.withLock { $0 = begun.partial.place.audioPath }
     // What comes from a file can be had again.
     let patience = settings.live ? StoreThread.patience : 0
     let news = diskNews
@@ -190,7 +191,7 @@ extension Recorder {
   private func interruption(
     at time: EventTime = .now, _ decide: (inout TakeMachine) -> (TakeMachine.Action, Path?)
   ) -> Bool {
-    machine.withLock { machine in
+    advance { machine in
       let (action, path) = decide(&machine)
       let kind: StreamEvent.Kind
       switch action {
@@ -202,13 +203,13 @@ extension Recorder {
       return machine.state.isInterrupted
     }
   }
-  private func sourceAway(_ reason: InterruptionReason, since: EventTime = .now) -> Bool {
+  private func sourceAway(_ reason: InterruptionReason, since: EventTime) -> Bool {
     interruption(at: since) { machine in
       let action = machine.interrupted(reason)
       // Tried again for nothing: the front end that asked for it is told so.
       if action == .none, settings.absence == .ask, machine.state.isInterrupted {
-        events.push(
-          .interrupted(reason, effectiveFrames: running.withLock { $0?.signal.effectiveFrames } ?? 0))
+        tell(
+          .interrupted(reason, effectiveFrames: effectiveFrames))
       }
       return (action, nil)
     }
@@ -220,7 +221,7 @@ extension Recorder {
   }
   /// On the capture thread, before the frames can be seen.
   private func sourceBack() {
-    machine.withLock { machine in
+    advance { machine in
       guard case .interrupted(let reason, _) = machine.state, machine.opened() == .joinSource else { return }
       let state = machine.state
       running.withLock { $0?.signal.command(.resumed(reason, state, movedTo: nil), time: .now) }
@@ -236,6 +237,7 @@ extension Recorder {
       },
       onRecovery: { [weak self] part, path in
         guard let self else { return }
+        if let path { standing.withLock { $0 = path } }
         let others = diskTrouble.withLock { trouble in
           trouble[part] = nil
           return trouble.values.first
@@ -245,9 +247,9 @@ extension Recorder {
       onGivenUp: { [weak self] in self?.stop(.disk) },
       onLowDisk: { [weak self] notice in
         guard let self else { return }
-        events.push(.lowDisk(notice, effectiveFrames: running.withLock { $0?.signal.effectiveFrames } ?? 0))
+        tell(.lowDisk(notice, effectiveFrames: effectiveFrames))
       },
-      onMissing: { [events] in events.push(.filesystem($0, $1)) })
+      onMissing: { [weak self] in self?.tell(.filesystem($0, $1)) })
   }
 
   // MARK: ending
@@ -278,8 +280,8 @@ extension Recorder {
       taking.storeThread.join()
       taking.sync.stop()
       taking.syncThread.join()
-      if machine.withLock({ $0.drained() }) == .seal {
-        events.push(.state(.sealing, effectiveFrames: end.effectiveFrames))
+      if advance({ $0.drained() }) == .seal {
+        tell(.state(.sealing, effectiveFrames: end.effectiveFrames))
         seal(taking, end, source)
       } else if left {
         keepPartial(taking, end)
@@ -299,17 +301,17 @@ extension Recorder {
   /// The source went away, or was let go, before a take began.
   private func endedArmed(_ source: CaptureThread.End) {
     if let failure = source.failure {
-      _ = machine.withLock { $0.refused(permission: false) }
-      events.push(.failed(Failures.source(failure, path: Path("the source"))))
+      _ = advance { $0.refused(permission: false) }
+      tell(.failed(Failures.source(failure, path: Path("the source"))))
     } else if state == .armed {
       stop(.sourceEnd)
-      events.push(
+      tell(
         .failed(
           RecorderFailure(
             code: 66, kind: "no_take", path: settings.inputPath,
             message: "the source ended before a take was begun: nothing is recorded")))
     }
-    events.push(.state(state, effectiveFrames: 0))
+    tell(.state(state, effectiveFrames: 0))
   }
 
   private func seal(_ taking: Taking, _ end: TakeEnd, _ source: CaptureThread.End) {
@@ -322,14 +324,15 @@ extension Recorder {
     let frames = max(0, granule - (end.granule - end.effectiveFrames))
     do throws(RecorderFailure) {
       let take = try sealed(taking, end, granule: granule, frames: frames)
-      _ = machine.withLock { $0.finished(sealed: true) }
-      events.push(.state(.sealed, effectiveFrames: frames))
-      events.push(.sealed(take))
-      if let failure = loss(take, end, taking, source) { events.push(.failed(failure)) }
+      standing.withLock { $0 = take.path }
+      _ = advance { $0.finished(sealed: true) }
+      tell(.state(.sealed, effectiveFrames: frames))
+      tell(.sealed(take))
+      if let failure = loss(take, end, taking, source) { tell(.failed(failure)) }
     } catch {
-      _ = machine.withLock { $0.finished(sealed: false) }
-      events.push(.state(.failed, effectiveFrames: frames))
-      events.push(.failed(error))
+      _ = advance { $0.finished(sealed: false) }
+      tell(.state(.failed, effectiveFrames: frames))
+      tell(.failed(error))
     }
   }
 
@@ -400,22 +403,22 @@ extension Recorder {
   private func keepPartial(_ taking: Taking, _ end: TakeEnd) {
     var failure = taking.store.failure
     do throws(DiskError) { try taking.box.current.sync() } catch { failure = failure ?? error }
-    events.push(.state(state, effectiveFrames: end.effectiveFrames))
-    events.push(.interrupted(.left, effectiveFrames: end.effectiveFrames))
+    tell(.state(state, effectiveFrames: end.effectiveFrames))
+    tell(.interrupted(.left, effectiveFrames: end.effectiveFrames))
     if let failure {
-      events.push(.failed(Failures.leaving(failure, taking.box.current.place.partialPath)))
+      tell(.failed(Failures.leaving(failure, taking.box.current.place.partialPath)))
     }
   }
 
   private func discardNow(_ partial: PartialTake, _ end: TakeEnd) {
     do throws(DiskError) {
       let path = try partial.place.discard()
-      events.push(.state(.discarded, effectiveFrames: end.effectiveFrames))
-      events.push(.discarded(path, take: partial.place.audioPath))
+      tell(.state(.discarded, effectiveFrames: end.effectiveFrames))
+      tell(.discarded(path, take: partial.place.audioPath))
     } catch {
-      _ = machine.withLock { $0.finished(sealed: false) }
-      events.push(.state(.failed, effectiveFrames: end.effectiveFrames))
-      events.push(.failed(Failures.discarding(error, partial.place.partialPath)))
+      _ = advance { $0.finished(sealed: false) }
+      tell(.state(.failed, effectiveFrames: end.effectiveFrames))
+      tell(.failed(Failures.discarding(error, partial.place.partialPath)))
     }
   }
 }

@@ -46,7 +46,19 @@ public struct RecordingSettings: Sendable {
   /// True where the reader of the events wants every level and the take can wait for it: never with a device.
   public var keepsEveryLevel = false
 
+  /// Where it is heard from.
+  public private(set) var input = InputSpec.defaultMicrophone
+  public private(set) var inputOptions = InputOptions()
+
   public init() {}
+  /// - Parameters:
+  ///   - input: the source; the default microphone where nobody says.
+  ///   - options: how it is read.
+  public init(input: InputSpec, options: InputOptions = InputOptions()) {
+    (self.input, inputOptions) = (input, options)
+    (sourceKind, inputPath, live) = (input.kind, input.path, input.isLive(options))
+  }
+  func openInput() throws(RecorderFailure) -> SourceBox { SourceBox(source: try input.open(inputOptions)) }
 
   /// How an unfinished take is gone on with: as it was begun. Source and gaps are the caller's.
   public mutating func goOn(with continuation: Continuation) {

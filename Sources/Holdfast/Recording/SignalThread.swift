@@ -60,7 +60,10 @@ final class SignalThread: @unchecked Sendable {
   private var pending: [StreamEvent] = []  // by frame
   private var notes: [StreamEvent] = []  // what the clock's notes stand for
   private var gates: [StreamEvent] = []  // pauses and resumes under way in the clock, in order
-  private let effective = Atomic<Int64>(0)
+  private let cell: SnapshotCell
+  // What is heard while nothing is kept: for the snapshot alone.
+  private var idleMeter = Meter()
+  private var idleBars = LiveBars()
   private let ending = Atomic<Bool>(false)
   /// The capture thread didn't end when it was told to: it hangs in the device, and is left there.
   private(set) var captureHangs = false
@@ -80,11 +83,12 @@ final class SignalThread: @unchecked Sendable {
   init(
     ring: FrameRing, losses: LossRing, filled: CountingSemaphore, conformer: Conformer, encoder: OpusEncoder,
     gaps: GapPolicy, maxFrames: Int64?, preRollFrames: Int64, continuing: Continuation? = nil,
-    minPauseMs: Int64 = SpeechDetector.minPauseMs, silence: SilenceRules? = nil,
+    minPauseMs: Int64 = SpeechDetector.minPauseMs, silence: SilenceRules? = nil, cell: SnapshotCell,
     onEvent: @escaping @Sendable (RecorderEvent) -> Void,
     onRoom: @escaping @Sendable () -> Void, onLimit: @escaping @Sendable (EndedBy) -> Void,
     until: @escaping @Sendable () -> MonotonicTime?
   ) {
+    self.cell = cell
     self.ring = ring
     self.losses = losses
     self.filled = filled
@@ -92,7 +96,7 @@ final class SignalThread: @unchecked Sendable {
     self.gaps = gaps
     clock = TakeClock(maxFrames: maxFrames, waiting: true, continuing: continuing?.effectiveFrames)
     path = TakePath(encoder: encoder, continuing: continuing, minPauseMs: minPauseMs, onEvent: onEvent)
-    effective.store(continuing?.effectiveFrames ?? 0, ordering: .relaxed)
+    cell.frames.store(continuing?.effectiveFrames ?? 0, ordering: .relaxed)
     autoPause = silence.map(AutoPause.init)
     preRoll = PreRoll(capacity: Int(preRollFrames))
     self.preRollFrames = preRollFrames
@@ -101,9 +105,6 @@ final class SignalThread: @unchecked Sendable {
     self.onLimit = onLimit
     self.until = until
   }
-
-  /// Effective frames so far. Any thread.
-  var effectiveFrames: Int64 { effective.load(ordering: .relaxed) }
 
   /// Places a command at the frame captured now, or at a given one that isn't captured yet. Any thread.
   func command(_ kind: StreamEvent.Kind, atCaptureFrame frame: Int64? = nil, time: EventTime) {
@@ -283,7 +284,15 @@ final class SignalThread: @unchecked Sendable {
     }
   }
 
+  private func hearIdle(_ samples: Span<Float>) {
+    let isArmed = !path.hasBegun
+    idleMeter.push(samples) { level in
+      if isArmed { idleBars.push(level.bar) }
+      cell.noteIdle(level, bars: isArmed ? idleBars.bars : nil)
+    }
+  }
   private func pass(_ span: inout MutableSpan<Float>, _ count: Int) {
+    if !path.hasBegun || clock.isPaused { hearIdle(span.span.extracting(0..<count)) }
     guard path.hasBegun else {
       preRoll.push(span, count)
       return gate(&span, count)
@@ -303,7 +312,7 @@ final class SignalThread: @unchecked Sendable {
     } transition: {
       taken($0)
     }
-    effective.store(clock.effectiveFrames, ordering: .relaxed)
+    cell.frames.store(clock.effectiveFrames, ordering: .relaxed)
   }
 
   private func decided(_ decision: AutoPause.Decision) {
@@ -379,5 +388,10 @@ final class SignalThread: @unchecked Sendable {
 }
 
 extension EventTime {
+  /// So long ago.
+  static func before(milliseconds ms: Int64) -> EventTime {
+    let now = EventTime.now
+    return EventTime(wallMs: now.wallMs &- ms, bootNs: now.bootNs &- ms &* 1_000_000)
+  }
   static var now: EventTime { EventTime(wallMs: Stamp.wallMilliseconds, bootNs: Stamp.bootNanoseconds) }
 }

@@ -67,6 +67,8 @@ public struct TakeClock: Sendable {
 
   /// Nothing more is kept: the limit is reached, or the take was ended.
   public var isFull: Bool { hasEnded || (maxFrames.map { effectiveFrames >= $0 } ?? false) }
+  /// Nothing is kept now, and a resume is awaited.
+  public var isPaused: Bool { gate == .closed }
   /// Ends the take here.
   public mutating func end() { hasEnded = true }
 

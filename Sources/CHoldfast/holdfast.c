@@ -1,0 +1,2 @@
+// The header is the module: what it declares is implemented in Sources/HoldfastC.
+#include "holdfast.h"

@@ -29,6 +29,7 @@ let package = Package(
     system("CEbur128", "libebur128", "libebur128-dev"),
     system("CALSA", "alsa", "libasound2-dev"),
     .systemLibrary(name: "CPlatform"),
+    .systemLibrary(name: "CLogind"),
 
     module("Platform", ["CPlatform"]),
     module("Capture", ["Platform", "Signal", "CSndFile", "CALSA"]),
@@ -36,7 +37,8 @@ let package = Package(
     module("Encoding", ["COpus", "COgg", "CCrypto"]),
     module("Session"),
     module("Store", ["Platform", "Session"]),
-    module("Holdfast", ["Platform", "Capture", "Signal", "Encoding", "Session", "Store", "CEbur128"]),
+    module(
+      "Holdfast", ["Platform", "Capture", "Signal", "Encoding", "Session", "Store", "CEbur128", "CLogind"]),
     .executableTarget(
       name: "HoldfastCommand", dependencies: ["Holdfast", "Platform"], swiftSettings: strict),
 

@@ -35,9 +35,10 @@ class Bench:
         wav = f"{self.folder}/signal{seconds:g}.wav"
         timecode.write_wav(wav, timecode.pcm16(0, int(seconds * 100), False))
         path = wav.replace(".wav", ".opus")
-        code, _, text = takes.holdfast(self.holdfast, "record", "--input", "file:" + wav, "--take-id", ID, "-o", path)
-        if code:
-            raise SystemExit(f"the reference take: {text}")
+        if not os.path.exists(path):  # two parts of a run have the same length
+            code, _, text = takes.holdfast(self.holdfast, "record", "--input", "file:" + wav, "--take-id", ID, "-o", path)
+            if code:
+                raise SystemExit(f"the reference take: {text}")
         return wav, takes.Take(path)
 
     def fail(self, where, what):

@@ -14,6 +14,8 @@ public struct CaptureLoss: Equatable, Sendable {
     case overrun
     /// No error came; the clock shows it. It lies up to 4 periods before where it is reported.
     case silent
+    /// The machine slept: nothing was there to be heard.
+    case suspended
   }
   /// Device frames, 0 or more.
   public var frames: Int64

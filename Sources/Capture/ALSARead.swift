@@ -9,6 +9,8 @@ extension ALSASource {
   private static let slice: Int32 = 100
   /// Milliseconds without frames, while waiting, after which a device is silent.
   private static let silence: Int32 = 2_000
+  /// Nanoseconds: far more than the two clocks are read apart.
+  private static let shortestSleep: Int64 = 200_000_000
 
   /// Waits for one period and reads it.
   ///
@@ -71,6 +73,13 @@ extension ALSASource {
   /// Counts frames and looks at the clock.
   private func delivered(_ frames: Int, waited: Bool) -> Int {
     unsafe s.pointee.delivered += Int64(frames)
+    let asleep = MonotonicTime.asleep
+    let before = unsafe s.pointee.asleep
+    unsafe s.pointee.asleep = asleep
+    if before != .min, asleep - before > Self.shortestSleep {
+      slumbered(asleep - before)
+      return frames
+    }
     if let stamp = unsafe s.pointee.pcm.stamp() {
       let position = unsafe s.pointee.delivered + Int64(stamp.available)
       if let loss = unsafe s.pointee.meter.note(position: position, time: stamp.time, waited: waited) {
@@ -81,6 +90,17 @@ extension ALSASource {
       }
     }
     return frames
+  }
+
+  /// The machine slept, and the device says nothing of it, as behind a sound server.
+  @inline(never) private func slumbered(_ nanoseconds: Int64) {
+    let rate = Int64(format.rate)
+    unsafe s.pointee.forgetTime()
+    unsafe s.pointee.hasLoss = true
+    unsafe s.pointee.lossFrames =
+      nanoseconds / 1_000_000_000 * rate + nanoseconds % 1_000_000_000 * rate / 1_000_000_000
+    unsafe s.pointee.lossUncertainty = Int64(bufferFrames)
+    unsafe s.pointee.lossCause = .suspended
   }
 
   /// After the interrupt: what the device had by then, and no more. A device that always has some ends too.
@@ -117,6 +137,7 @@ extension ALSASource {
     switch code {
     case EPIPE: return overrun()
     case ESTRPIPE: return fail(.suspended) >= 0
+    case EBUSY: return fail(.deviceTaken) >= 0
     case EBADFD: return unsafe s.pointee.pcm.state() == PCMState.running ? overrun() : checkState()
     default: return lost(code)
     }
@@ -127,7 +148,7 @@ extension ALSASource {
     let index = unsafe s.pointee.overrunIndex
     let oldest = unsafe s.pointee.overruns[index]
     unsafe s.pointee.overruns[index] = now
-    unsafe s.pointee.overrunIndex = (index + 1) % 21
+    unsafe s.pointee.overrunIndex = (index + 1) % 20
     unsafe s.pointee.meter.overrun()
     if now - oldest < 1_000_000_000 { return fail(.overrunStorm) >= 0 }
     return restart()

@@ -20,11 +20,13 @@ import Synchronization
   public var statedFrames: Int64? { nil }
   public var problems: [SourceProblem] { [] }
   public var drainsAfterInterrupt: Bool { true }
+  public var canReopen: Bool { true }
 
   /// alsa-lib's own words.
   public static var libraryVersion: String { unsafe "alsa-lib " + String(cString: snd_asoundlib_version()) }
 
   let wish: CaptureWish
+  private let isUnnamed: Bool
   let wake: Descriptor
   let interrupted = Atomic<Bool>(false)
   let s: UnsafeMutablePointer<ALSAState>  // only the capture thread looks behind it
@@ -51,6 +53,7 @@ import Synchronization
     format = agreed.format
     periodFrames = agreed.period
     bufferFrames = agreed.buffer
+    isUnnamed = name == nil
     var exact = wish
     exact.exactly = agreed.format
     self.wish = exact
@@ -113,7 +116,8 @@ import Synchronization
   ///
   /// Frames arrive again only when a read returns some. Time and frames before it don't count as a loss here: the caller
   /// knows how long it was away. Blocks as long as ALSA takes to open, or to wake up; allocates.
-  /// - Throws: why it isn't back yet. `.formatRefused` where it came back as another device.
+  /// - Throws: why it isn't back yet. `.formatRefused` where it came back as another device, `.noMicrophone` where the
+  ///   default is a monitor or null device now.
   public func reopen() throws(CaptureOpenError) {
     let fault = unsafe s.pointee.fault
     unsafe s.pointee.forgetTime()
@@ -123,7 +127,7 @@ import Synchronization
       return
     }
     unsafe s.pointee.pcm = PCM()  // closed before it is opened again: most devices exist once
-    let agreed = try unsafe Self.open(name, wish, unnamed: false, into: &s.pointee.pcm)
+    let agreed = try unsafe Self.open(name, wish, unnamed: isUnnamed, into: &s.pointee.pcm)
     unsafe s.pointee.refresh(wake: wake.raw, agreed: agreed)
     unsafe s.pointee.fault = nil
   }
@@ -144,8 +148,10 @@ import Synchronization
   var meter: LossMeter
   var fault: CaptureFault?
   /// Times of the last overruns, a ring.
-  var overruns = InlineArray<21, Int64>(repeating: .min / 2)
+  var overruns = InlineArray<20, Int64>(repeating: .min / 2)
   var overrunIndex = 0
+  /// How long the machine had slept at the read before; `.min` where that isn't known.
+  var asleep = Int64.min
   var hasLoss = false
   var lossFrames: Int64 = 0
   var lossUncertainty: Int64 = 1
@@ -177,5 +183,6 @@ import Synchronization
   mutating func forgetTime() {
     meter = LossMeter(rate: Int(meter.rate), period: Int(meter.period))
     hasLoss = false
+    asleep = .min
   }
 }

@@ -31,6 +31,11 @@ public protocol Source: AnyObject {
   /// What was lost right before the frames of the read that returned last; nil for nothing. Ask after every read.
   func takeLoss() -> CaptureLoss?
 
+  /// Whether `reopen` may bring it back after `read` threw `.device`.
+  var canReopen: Bool { get }
+  /// Opens a device that went away once more, in the same format. Back it is only when a `read` returns frames. May block.
+  func reopen() throws(CaptureOpenError)
+
   /// Makes a `read` that waits return soon. Any thread; for good.
   func interrupt()
   /// After `interrupt`, reads go on with what was delivered by then, and end with 0. False: the caller just stops.
@@ -42,6 +47,8 @@ extension Source {
   public var fullScale: Float { format.sample.fullScale }
   public var damage: String? { nil }
   public func takeLoss() -> CaptureLoss? { nil }
+  public var canReopen: Bool { false }
+  public func reopen() throws(CaptureOpenError) { throw .noDevice(Path("")) }
   public func interrupt() {}
   public var drainsAfterInterrupt: Bool { false }
 }
@@ -79,5 +86,6 @@ public enum SourceError: Error, Equatable, Sendable {
   case read(String)  // failed in mid-stream
   case device(CaptureFault)  // a device stopped in mid-stream; `ALSASource.reopen` may bring it back
 
-  public var isDevice: Bool { if case .device = self { true } else { false } }
+  /// Why a device stopped; nil for other sources' errors.
+  public var fault: CaptureFault? { if case .device(let fault) = self { fault } else { nil } }
 }

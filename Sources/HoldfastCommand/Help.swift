@@ -55,7 +55,21 @@ enum Help {
         "Exit codes: 0 all is saved or nothing was to do, 1 some is saved, 65 nothing could be, 75 it is being recorded.",
       ]
     case .verify: ["", "example:", "  holdfast verify takes/*.opus"]
-    case .list: ["", "Without DIR: the takes folder, $XDG_DATA_HOME/holdfast/takes."]
+    case .list:
+      [
+        "", "Without DIR: the takes folder, $XDG_DATA_HOME/holdfast/takes.",
+        "The trash is a folder beside the takes. What is in it is deleted when it is older than 7 days, by `list --trash`",
+        "and at the end of the next recording in that folder; `holdfast list --trash --empty [DIR]` deletes it at once.",
+      ]
+    case .restore:
+      [
+        "", "examples:", "  holdfast restore talk.opus", "  holdfast restore ~/talks/talk.opus",
+        "  holdfast restore 20261130T172411.897Z-03f2a1", "",
+        "NAME is the take's path as it was, or an entry that `holdfast list --trash` shows; of several takes of that name",
+        "the newest comes back. A bare name is looked for here, then in the takes folder. A discarded take comes back",
+        "unfinished: `recover` seals it, `record --continue` goes on with it. A replaced one comes back sealed.",
+        "Exit codes: 0 it is back, 66 the trash has no such take, 73 its name is taken.",
+      ]
     case .devices: ["", "The first column is what --input alsa:NAME takes."]
     case .help: []
     }

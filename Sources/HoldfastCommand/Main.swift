@@ -59,7 +59,10 @@ import Platform
       case .recover:
         Output.silenceLibraries()
         return try RecoverCommand.run(arguments, output)
-      case .list: return try ListCommand.run(arguments, output)
+      case .list:
+        return try arguments.has("--trash") || arguments.has("--empty")
+          ? TrashCommand.list(arguments, output) : ListCommand.run(arguments, output)
+      case .restore: return try TrashCommand.restore(arguments, output)
       case .devices: return try DevicesCommand.run(arguments, output)
       case .help: return try Help.run(arguments, output)
       }

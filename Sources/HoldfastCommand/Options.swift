@@ -2,7 +2,7 @@ import Platform
 
 /// The commands, in the order that help shows them.
 enum CommandName: String, CaseIterable {
-  case record, inspect, recover, list, verify, devices, help
+  case record, inspect, recover, list, restore, verify, devices, help
 
   var arguments: String {
     switch self {
@@ -10,6 +10,7 @@ enum CommandName: String, CaseIterable {
     case .inspect, .verify: "FILE…"
     case .recover: "[FILE.opus | DIR]"
     case .list: "[DIR]"
+    case .restore: "NAME.opus"
     case .devices: ""
     case .help: "[COMMAND]"
     }
@@ -20,7 +21,8 @@ enum CommandName: String, CaseIterable {
     case .inspect: "says what is in takes and other audio files"
     case .recover: "seals takes whose recorder was killed"
     case .verify: "checks takes: pages, checksum, decoded length, ledger, manifest"
-    case .list: "lists takes and partial takes of a folder"
+    case .list: "lists takes and partial takes of a folder, or what is in its trash"
+    case .restore: "brings a discarded or replaced take back from the trash"
     case .devices: "lists the sound devices that can record"
     case .help: "explains a command"
     }
@@ -79,8 +81,10 @@ struct Option {
     Option("--round", nil, "N", [.record], "goes into the take's context"),
     Option("--take-id", nil, "ID", [.record], "names the take: same id and input give the same bytes"),
     Option(
-      "--json", nil, nil, [.record, .inspect, .recover, .list, .verify, .devices],
+      "--json", nil, nil, [.record, .inspect, .recover, .list, .restore, .verify, .devices],
       "one JSON object a line, and nothing else on standard output"),
+    Option("--trash", nil, nil, [.list], "what was discarded or replaced, and how long it is kept yet"),
+    Option("--empty", nil, nil, [.list], "with --trash: deletes all of it now, for good"),
     Option(
       "--min-pause-ms", nil, "MS", [.record, .inspect],
       "how long a speaker must be silent for a pause; default 250"),

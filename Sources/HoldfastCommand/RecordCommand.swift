@@ -66,7 +66,7 @@ struct RecordCommand {
     settings.stopAfterSilenceMs =
       try arguments.number("--stop-after-silence", 1...longest).map { $0 * 1_000 } ?? 0
     settings.gaps = try arguments.choice("--gaps", [("fill", .fill), ("close", .close)]) ?? .fill
-    _ = try arguments.number("--wait-device", 0...86_400)
+    settings.absence = .wait(seconds: try arguments.number("--wait-device", 0...86_400) ?? 10)
     if let channel = arguments.text("--channel"), channel != "mix" {
       settings.channel = .channel(Int(try arguments.number("--channel", 1...65_535) ?? 1))
     } else if arguments.has("--channel") {
@@ -160,6 +160,10 @@ struct RecordCommand {
     let code = follow(recorder, output)
     keys?.restore()
     recorder.wait()
+    if recorder.deviceHangs {
+      output.flush()
+      _exit(code)
+    }
     return code
   }
 
@@ -191,12 +195,16 @@ struct RecordCommand {
           if take.faults.over > 0 {
             Output.note("note: \(take.faults.over) samples lay beyond full scale and were clipped")
           }
-        case .discarded(let path):
+        case .discarded(let path, let take):
           line.clear()
-          if !json { output.line("discarded: it is in the trash, \(path.display)") }
+          if !json {
+            output.line("discarded: it is in the trash, \(path.display)")
+            output.line("  for 7 days `\(take.restoreCommand)` brings it back")
+          }
         case .interrupted(let reason, _):
           line.clear()
-          Output.note("interrupted: \(reason.rawValue)")
+          let seconds = if case .wait(let seconds) = recorder.settings.absence { seconds } else { Int64(0) }
+          Output.note("interrupted: \(reason.text(waitSeconds: seconds))")
         case .gap(let gap, _) where gap.frames == 0: break  // in a pause: nothing is missing
         case .gap(let gap, _):
           line.clear()
@@ -230,9 +238,21 @@ struct RecordCommand {
         case .autoPause(let active, _):
           line.clear()
           Output.note(active ? "silence: it is left out until the next sound" : "there is sound again")
-        case .resumed:
+        case .filesystem(let missing, let name):
           line.clear()
-          Output.note("it goes on")
+          Output.note("note: " + FileSystemText.line(missing, name))
+        case .resumed(_, _, let path):
+          line.clear()
+          Output.note(path.map { "it goes on, as \($0.display)" } ?? "it goes on")
+        case .lowDisk(let notice, _):
+          line.clear()
+          switch notice {
+          case .low(let seconds):
+            Output.note(
+              "the disk is nearly full: \(clockText(seconds * 1000)) of recording are left as it fills now; make room"
+            )
+          case .enough: Output.note("the disk has room again")
+          }
         case .state, .level, .speech, .mark: break
         }
       }

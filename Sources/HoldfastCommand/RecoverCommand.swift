@@ -10,7 +10,13 @@ enum RecoverCommand {
       throw UsageError("no takes folder: neither XDG_DATA_HOME nor HOME is set; name a take or a folder")
     }
     let results: [Recovery.Result]
-    do throws(RecorderFailure) { results = try Recovery.recover(place) } catch {
+    do throws(RecorderFailure) {
+      results = try Recovery.recover(place) { missing, name in
+        if json { output.json(.object(FileSystemText.fields(missing, name))) }
+        output.flush()
+        Output.note("note: " + FileSystemText.line(missing, name))
+      }
+    } catch {
       // Nothing has been recorded yet: nothing to do, not an error.
       if arguments.operands.isEmpty, error.code == 66 {
         if !json { output.line("nothing to recover in \(place.display)") }

@@ -26,6 +26,8 @@ public struct Errno: Error, Equatable, Sendable {
   public static let busy = EBUSY
 
   public var isPermission: Bool { code == EACCES || code == EPERM }
+  /// True where the kernel or the file system has no such call. Only of calls whose arguments are known to be right.
+  public var isNotProvided: Bool { code == EINVAL || code == ENOSYS || code == EOPNOTSUPP }
   /// True where the disk or a quota is full, or a file has reached its size limit.
   public var isDiskFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 }

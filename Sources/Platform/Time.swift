@@ -7,6 +7,8 @@ public struct MonotonicTime: Comparable, Sendable {
 
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
   public static var now: MonotonicTime { MonotonicTime(nanoseconds: read(CLOCK_MONOTONIC)) }
+  /// Nanoseconds that the machine has slept since it started: CLOCK_BOOTTIME less CLOCK_MONOTONIC, to some microseconds.
+  public static var asleep: Int64 { read(CLOCK_BOOTTIME) - read(CLOCK_MONOTONIC) }
   public static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
   public func advanced(by nanoseconds: Int64) -> MonotonicTime {
     MonotonicTime(nanoseconds: self.nanoseconds + nanoseconds)
@@ -47,6 +49,28 @@ public enum Stamp {
   /// ISO 8601 basic form in UTC for file names: text order is time order. Such as `20261101T090000.123Z`.
   public static func compact(_ milliseconds: Int64) -> String {
     rfc3339(milliseconds).filter { $0 != "-" && $0 != ":" }
+  }
+  /// The reverse of `compact`; nil for anything else.
+  public static func milliseconds(compact bytes: [UInt8]) -> Int64? {
+    guard bytes.count == 20, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "."),
+      bytes[19] == UInt8(ascii: "Z")
+    else { return nil }
+    func field(_ range: Range<Int>) -> Int? {
+      let digits = bytes[range]
+      guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+      return Int(String(decoding: digits, as: UTF8.self))
+    }
+    guard let year = field(0..<4), let month = field(4..<6), let day = field(6..<8), let hour = field(9..<11),
+      let minute = field(11..<13), let second = field(13..<15), let rest = field(16..<19)
+    else { return nil }
+    var parts = unsafe tm()
+    unsafe parts.tm_year = Int32(year - 1900)
+    unsafe parts.tm_mon = Int32(month - 1)
+    unsafe parts.tm_mday = Int32(day)
+    unsafe parts.tm_hour = Int32(hour)
+    unsafe parts.tm_min = Int32(minute)
+    unsafe parts.tm_sec = Int32(second)
+    return Int64(unsafe timegm(&parts)) * 1000 + Int64(rest)
   }
 }
 

@@ -62,7 +62,8 @@ public enum LedgerEvent: Sendable, Equatable {
   case gap(Gap)
   case mark(label: String?)
   case interruption(InterruptionReason, EventTime)
-  case continued(EventTime, deviceRate: Int, deviceChannels: Int)
+  /// An interruption is over: those of its kind, or where no reason is told, all.
+  case continued(EventTime, deviceRate: Int, deviceChannels: Int, reason: InterruptionReason? = nil)
   case stop(EndedBy, EventTime, submit: Bool)
   case levels(LevelSummary)
   /// Someone began or ceased to speak at an effective frame, which is known some 0.2 s later.
@@ -76,7 +77,7 @@ public enum LedgerEvent: Sendable, Equatable {
   public var time: EventTime? {
     switch self {
     case .start(let time), .pause(let time), .resume(let time), .interruption(_, let time),
-      .continued(let time, _, _), .stop(_, let time, _):
+      .continued(let time, _, _, _), .stop(_, let time, _):
       time
     case .begin, .gap, .mark, .levels, .speech, .silence, .unknown: nil
     }
@@ -149,9 +150,12 @@ public enum Ledger {
       )
     case .mark(let label): return (6, text(label.map { [("label", .string($0))] } ?? []))
     case .interruption(let reason, let t): return (7, text([("reason", .string(reason.rawValue))] + time(t)))
-    case .continued(let t, let rate, let channels):
+    case .continued(let t, let rate, let channels, let reason):
       return (
-        8, text(time(t) + [("device_rate", .int(Int64(rate))), ("device_channels", .int(Int64(channels)))])
+        8,
+        text(
+          time(t) + [("device_rate", .int(Int64(rate))), ("device_channels", .int(Int64(channels)))]
+            + (reason.map { [("reason", .string($0.rawValue))] } ?? []))
       )
     case .stop(let by, let t, let submit):
       return (9, text([("ended_by", .string(by.rawValue))] + time(t) + [("submit", .bool(submit))]))
@@ -249,7 +253,9 @@ public enum Ledger {
       guard let time, let rate = json["device_rate"]?.int, (1...1_000_000_000).contains(rate),
         let channels = json["device_channels"]?.int, (1...65_535).contains(channels)
       else { return nil }
-      return .continued(time, deviceRate: Int(rate), deviceChannels: Int(channels))
+      return .continued(
+        time, deviceRate: Int(rate), deviceChannels: Int(channels),
+        reason: json["reason"]?.string.flatMap(InterruptionReason.init(rawValue:)))
     case 9:
       guard let time, let by = json["ended_by"]?.string.flatMap(EndedBy.init(rawValue:)) else { return nil }
       return .stop(by, time, submit: json["submit"]?.bool ?? false)

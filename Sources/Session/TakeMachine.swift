@@ -13,6 +13,9 @@ public enum TakeState: Sendable, Equatable {
   case denied
   case unavailable
 
+  /// A take is under way.
+  public var isTaking: Bool { self == .recording || self == .paused || isInterrupted }
+  public var isInterrupted: Bool { if case .interrupted = self { true } else { false } }
   /// The name in events.
   public var name: String {
     switch self {
@@ -49,10 +52,16 @@ public struct TakeMachine: Sendable, Equatable {
     case writeMark
     /// Take no more frames; what was delivered still goes into the take, then `drained` is due.
     case endCapture(EndedBy)
-    /// Capture is broken: the joint goes into the ledger, and the source is waited for.
+    /// Capture is broken: it goes into the ledger, and the source is waited for.
     case awaitSource(InterruptionReason)
-    /// Frames flow again: they join the same take.
-    case joinSource(gateOpen: Bool)
+    /// Frames flow again: they join the same take, behind a joint.
+    case joinSource
+    /// The front end wants the source back: try to open it.
+    case retrySource
+    /// The disk or the folder fails: it goes into the ledger; what is captured waits in memory.
+    case awaitDisk(InterruptionReason)
+    /// All that waited is stored.
+    case diskIsBack(InterruptionReason)
     case seal
     case moveToTrash
     /// Close everything and leave the partial take for later.
@@ -65,15 +74,34 @@ public struct TakeMachine: Sendable, Equatable {
 
   public private(set) var state = TakeState.idle
   private var startWhenOpen = false
+  /// Why no frames come, and why none can be stored: each is waited for on its own.
+  private var source: InterruptionReason?
+  private var disk: InterruptionReason?
 
   public init() {}
+
+  /// Interrupted by whatever isn't over, the source's trouble before the disk's.
+  private func stillInterrupted(whilePaused: Bool) -> TakeState {
+    guard let reason = source ?? disk else { return whilePaused ? .paused : .recording }
+    return .interrupted(reason, whilePaused: whilePaused)
+  }
+  /// Interrupted by the disk alone: what is captured waits in memory.
+  private var isOnlyDisk: Bool { source == nil && disk != nil }
+  /// The front end has gone: this session is over.
+  private var hasLeft: Bool { if case .interrupted(.left, _) = state { true } else { false } }
+  private var isWhilePaused: Bool {
+    switch state {
+    case .paused, .interrupted(_, whilePaused: true): true
+    default: false
+    }
+  }
 
   /// The user wants to record: at once, or armed first.
   public mutating func prepare(arm: Bool) -> Action {
     switch state {
-    case .idle, .sealed, .failed, .discarded, .denied, .unavailable:
+    case .idle, .sealed, .failed, .discarded, .denied, .unavailable, .interrupted(.left, _):
       state = .preparing
-      startWhenOpen = !arm
+      (startWhenOpen, source, disk) = (!arm, nil, nil)
       return .openSource
     case .preparing, .armed, .recording, .paused, .interrupted, .sealing: return .reject(.alreadyRunning)
     }
@@ -85,10 +113,12 @@ public struct TakeMachine: Sendable, Equatable {
     case .preparing:
       state = startWhenOpen ? .recording : .armed
       return startWhenOpen ? .beginTake : .none
-    case .interrupted(_, let whilePaused):
-      state = whilePaused ? .paused : .recording
-      return .joinSource(gateOpen: !whilePaused)
-    case .idle, .armed, .recording, .paused, .sealing, .sealed, .failed, .discarded, .denied, .unavailable:
+    case .interrupted(_, let whilePaused) where source != nil:
+      source = nil
+      state = stillInterrupted(whilePaused: whilePaused)
+      return .joinSource
+    case .interrupted, .idle, .armed, .recording, .paused, .sealing, .sealed, .failed, .discarded, .denied,
+      .unavailable:
       return .none  // late
     }
   }
@@ -115,8 +145,9 @@ public struct TakeMachine: Sendable, Equatable {
     case .preparing:
       startWhenOpen = true
       return .none
+    case .idle, .sealed, .failed, .discarded, .denied, .unavailable, .interrupted(.left, _):
+      return .reject(.notArmed)
     case .recording, .paused, .interrupted, .sealing: return .reject(.alreadyRunning)
-    case .idle, .sealed, .failed, .discarded, .denied, .unavailable: return .reject(.notArmed)
     }
   }
 
@@ -124,6 +155,9 @@ public struct TakeMachine: Sendable, Equatable {
     switch state {
     case .recording:
       state = .paused
+      return .closeGate
+    case .interrupted(_, whilePaused: false) where isOnlyDisk:
+      state = stillInterrupted(whilePaused: true)
       return .closeGate
     case .paused: return .none
     case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied,
@@ -137,6 +171,9 @@ public struct TakeMachine: Sendable, Equatable {
     case .paused:
       state = .recording
       return .openGate
+    case .interrupted(_, whilePaused: true) where isOnlyDisk:
+      state = stillInterrupted(whilePaused: false)
+      return .openGate
     case .recording: return .none
     case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied,
       .unavailable:
@@ -147,6 +184,7 @@ public struct TakeMachine: Sendable, Equatable {
   public mutating func mark() -> Action {
     switch state {
     case .recording, .paused: return .writeMark
+    case .interrupted where isOnlyDisk: return .writeMark
     case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied,
       .unavailable:
       return .reject(.notRecording)
@@ -156,6 +194,7 @@ public struct TakeMachine: Sendable, Equatable {
   /// A stop, whoever asks: the user, a signal, a limit, the source's end, a device or disk lost for good.
   public mutating func stop(_ by: EndedBy) -> Action {
     switch state {
+    case .interrupted(.left, _): return .none
     case .recording, .paused, .interrupted:
       state = .sealing
       return .endCapture(by)
@@ -170,15 +209,12 @@ public struct TakeMachine: Sendable, Equatable {
   /// Capture is disturbed.
   public mutating func interrupted(_ reason: InterruptionReason) -> Action {
     switch state {
-    case .recording:
-      state = .interrupted(reason, whilePaused: false)
-      return .awaitSource(reason)
-    case .paused:
-      state = .interrupted(reason, whilePaused: true)
-      return .awaitSource(reason)
-    case .interrupted(_, let whilePaused):  // a second disturbance: the newest names it
-      state = .interrupted(reason, whilePaused: whilePaused)
-      return .none
+    case .recording, .paused, .interrupted:
+      guard !hasLeft else { return .none }
+      let isNew = source != reason  // a second disturbance: the newest names it
+      source = reason
+      state = stillInterrupted(whilePaused: isWhilePaused)
+      return isNew ? .awaitSource(reason) : .none
     case .preparing, .armed:
       state = .unavailable
       return .releaseSource
@@ -186,14 +222,51 @@ public struct TakeMachine: Sendable, Equatable {
     }
   }
 
+  /// The disk or the folder doesn't take what is captured.
+  public mutating func diskFailed(_ reason: InterruptionReason) -> Action {
+    switch state {
+    case .recording, .paused, .interrupted:
+      guard !hasLeft, disk != reason else { return .none }
+      disk = reason
+      state = stillInterrupted(whilePaused: isWhilePaused)
+      return .awaitDisk(reason)
+    case .preparing, .armed, .idle, .sealing, .sealed, .failed, .discarded, .denied, .unavailable:
+      return .none
+    }
+  }
+
+  /// It takes it again, all of it.
+  public mutating func diskWorks() -> Action {
+    switch state {
+    case .interrupted(_, let whilePaused):
+      guard let reason = disk else { return .none }
+      disk = nil
+      state = stillInterrupted(whilePaused: whilePaused)
+      return .diskIsBack(reason)
+    case .preparing, .armed, .recording, .paused, .idle, .sealing, .sealed, .failed, .discarded, .denied,
+      .unavailable:
+      return .none
+    }
+  }
+
+  /// The front end wants to go on after an interruption: a device that is away is tried again.
+  public mutating func goOn() -> Action {
+    switch state {
+    case .interrupted where source != nil: return .retrySource
+    case .interrupted where disk != nil: return .none  // it is tried anyway
+    case .interrupted, .recording, .paused, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded,
+      .denied, .unavailable:
+      return .reject(.notInterrupted)
+    }
+  }
+
   /// The front end goes away and wants the take kept.
   public mutating func leave() -> Action {
     switch state {
-    case .recording, .interrupted(_, whilePaused: false):
-      state = .interrupted(.left, whilePaused: false)
-      return .keepPartial
-    case .paused, .interrupted(_, whilePaused: true):
-      state = .interrupted(.left, whilePaused: true)
+    case .recording, .paused, .interrupted:
+      guard !hasLeft else { return .none }
+      state = .interrupted(.left, whilePaused: isWhilePaused)
+      (source, disk) = (nil, nil)
       return .keepPartial
     case .preparing, .armed:
       state = .idle
@@ -204,6 +277,7 @@ public struct TakeMachine: Sendable, Equatable {
 
   public mutating func discard() -> Action {
     switch state {
+    case .interrupted(.left, _): return .reject(.nothingToDiscard)
     case .recording, .paused, .interrupted:
       state = .discarded
       return .moveToTrash

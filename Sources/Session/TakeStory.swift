@@ -22,6 +22,7 @@ public struct TakeStory: Sendable, Equatable {
     public var reason: InterruptionReason
     /// By CLOCK_BOOTTIME; nil where the take ended in it.
     public var lengthMs: Int64?
+    fileprivate var sinceBootNs: Int64?  // nil once it is over
   }
   public struct PlacedGap: Sendable, Equatable {
     public var frame: Int64
@@ -54,7 +55,6 @@ public struct TakeStory: Sendable, Equatable {
     var openSilence: Int64?  // capture frame
     var openSpeech: Int64?
     func within(_ frame: Int64) -> Int64 { frames.map { min($0, frame) } ?? frame }
-    var openInterruption: Int64?  // boot ns
     func length(from start: Int64, _ record: LedgerRecord) -> Int64? {
       guard let rate = description?.deviceRate else { return nil }
       return Int64((Double(record.captureFrame - start) * 1000 / Double(rate)).rounded(.down))
@@ -83,18 +83,21 @@ public struct TakeStory: Sendable, Equatable {
       case .gap(let gap): gaps.append(PlacedGap(frame: at, gap: gap))
       case .mark(let label): marks.append(Mark(frame: at, label: label))
       case .interruption(let reason, let time):
-        interruptions.append(Interruption(frame: at, reason: reason, lengthMs: nil))
         // The ledger ends somewhere in what a kill came upon: it doesn't tell how long that was.
         if reason == .killed { (openPause, openSilence) = (nil, nil) }
-        openInterruption = time.bootNs
-      case .continued(let time, let rate, let channels):
-        parts += 1
+        interruptions.append(
+          Interruption(frame: at, reason: reason, lengthMs: nil, sinceBootNs: time.bootNs))
+      case .continued(let time, let rate, let channels, let reason):
         description?.deviceRate = rate
         description?.deviceChannels = channels
-        if let from = openInterruption, !interruptions.isEmpty {
-          interruptions[interruptions.count - 1].lengthMs = max(0, time.bootNs &- from) / 1_000_000
+        if reason?.breaksSound ?? true { parts += 1 }
+        for i in interruptions.indices {
+          guard let from = interruptions[i].sinceBootNs, reason?.ends(interruptions[i].reason) ?? true else {
+            continue
+          }
+          interruptions[i].lengthMs = max(0, time.bootNs &- from) / 1_000_000
+          interruptions[i].sinceBootNs = nil
         }
-        openInterruption = nil
       case .stop(let by, let time, let submit):
         endPause(record)
         endSilence(record)
@@ -122,7 +125,8 @@ public struct TakeStory: Sendable, Equatable {
 
   /// Effective frames at which sound doesn't belong to what came before it.
   public var edges: [Int64] {
-    var all = pauses.map(\.frame) + autoPauses.map(\.frame) + interruptions.map(\.frame)
+    var all = pauses.map(\.frame) + autoPauses.map(\.frame)
+    all += interruptions.filter(\.reason.breaksSound).map(\.frame)
     for gap in gaps {
       all.append(gap.frame)
       if gap.gap.filled { all.append(gap.frame &+ gap.gap.frames) }

@@ -13,6 +13,13 @@ public enum InterruptionReason: String, Sendable, CaseIterable {
   case folderGone = "folder_gone"
   case left
   case killed
+
+  /// What comes after it doesn't follow on what came before: sound is missing in between, and a joint stands for it.
+  /// Trouble with the disk or the folder stops no capture.
+  public var breaksSound: Bool { !isDisk && self != .folderGone }
+  /// Whether this, when it is over, ends `other` too: sound that comes again ends all that had stopped it.
+  func ends(_ other: InterruptionReason) -> Bool { self == other || breaksSound && other.breaksSound }
+  public var isDisk: Bool { [.diskFull, .diskReadonly, .diskError].contains(self) }
 }
 
 /// What ended a sealed take.
@@ -32,3 +39,11 @@ public enum Outcome: String, Sendable { case complete, recovered }
 
 /// What happens to overruns of at most 2 s.
 public enum GapPolicy: String, Sendable, CaseIterable { case fill, close }
+
+/// What the file system of a take's folder lacks, found by trying it.
+public enum FileSystemGap: String, Sendable, CaseIterable {
+  case locks
+  /// A rename that never replaces.
+  case noReplace = "noreplace"
+  case sync
+}

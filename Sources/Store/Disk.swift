@@ -177,17 +177,33 @@ public enum Disk {
     }
   }
 
-  public static func syncData(_ file: borrowing Descriptor, path: Path) throws(DiskError) {
-    let raw = file.raw
-    guard retry({ fdatasync(raw) }) == 0 else {
-      throw DiskError(call: "fdatasync", path: path, errno: .current)
+  /// Reads a stretch of a file and writes it back to its place.
+  static func rewrite(_ file: borrowing Descriptor, _ range: Range<Int64>, path: Path) throws(DiskError) {
+    var at = range.lowerBound
+    while at < range.upperBound {
+      let bytes = try read(file, at: at, count: Int(min(1 << 18, range.upperBound - at)), path: path)
+      guard !bytes.isEmpty else { throw DiskError(call: "pread", path: path, errno: Errno(EIO)) }
+      try write(bytes.span, to: file, at: at, path: path)
+      at += Int64(bytes.count)
     }
   }
-  public static func syncFolder(_ folder: borrowing Descriptor, path: Path) throws(DiskError) {
+
+  /// Where the file system has no syncs this does nothing: no take fails for it, and `missingPromises` has said so.
+  ///
+  /// - Returns: whether it has.
+  @discardableResult
+  public static func syncData(_ file: borrowing Descriptor, path: Path) throws(DiskError) -> Bool {
+    let raw = file.raw
+    if retry({ fdatasync(raw) }) == 0 { return true }
+    guard Errno.current.isNotProvided else { throw DiskError(call: "fdatasync", path: path, errno: .current) }
+    return false
+  }
+  @discardableResult
+  public static func syncFolder(_ folder: borrowing Descriptor, path: Path) throws(DiskError) -> Bool {
     let raw = folder.raw
-    if retry({ fsync(raw) }) == 0 { return }
-    // A file system that can't sync a folder says EINVAL; nothing more can be done there.
-    guard Errno.current.code == EINVAL else { throw DiskError(call: "fsync", path: path, errno: .current) }
+    if retry({ fsync(raw) }) == 0 { return true }
+    guard Errno.current.isNotProvided else { throw DiskError(call: "fsync", path: path, errno: .current) }
+    return false
   }
   public static func truncate(_ file: borrowing Descriptor, to size: Int64, path: Path) throws(DiskError) {
     let raw = file.raw
@@ -201,23 +217,18 @@ public enum Disk {
     guard code == 0 else { throw DiskError(call: "posix_fallocate", path: path, errno: Errno(code)) }
   }
 
-  /// Renames, never over an existing name. Where the file system has no such call, a link or a folder's own rule does.
+  /// Renames, never over an existing name.
   public static func rename(
     _ from: Path, in source: borrowing Descriptor, to target: Path, in folder: borrowing Descriptor
   ) throws(DiskError) {
     if move(from, in: source, to: target, in: folder, HOLDFAST_RENAME_NOREPLACE) { return }
     let failure = Errno.current
-    guard failure.code == EINVAL || failure.code == ENOSYS else {
+    guard failure.isNotProvided else {
       throw DiskError(call: "renameat2", path: target, errno: failure)
     }
-    if identity(target, in: folder) != nil {
-      throw DiskError(call: "renameat", path: target, errno: Errno(EEXIST))
-    }
-    guard move(from, in: source, to: target, in: folder) else {
-      throw DiskError(call: "renameat", path: target, errno: .current)
-    }
+    try renameByOtherMeans(from, in: source, to: target, in: folder)
   }
-  private static func move(
+  static func move(
     _ from: Path, in source: borrowing Descriptor, to target: Path, in folder: borrowing Descriptor,
     _ flags: UInt32? = nil
   ) -> Bool {
@@ -235,18 +246,22 @@ public enum Disk {
       throw DiskError(call: "renameat", path: target, errno: .current)
     }
   }
-  /// Exchanges two names of a folder in one step. Where the file system has no such call, in three.
+  /// Exchanges two files' names in one step. Where the file system has no such call, `b` is never missing: a copy of it
+  /// waits for `a`'s name.
   public static func exchange(
     _ a: Path, _ b: Path, in folder: borrowing Descriptor
   ) throws(DiskError) {
     if move(a, in: folder, to: b, in: folder, HOLDFAST_RENAME_EXCHANGE) { return }
     let failure = Errno.current
-    guard failure.code == EINVAL || failure.code == ENOSYS else {
+    guard failure.isNotProvided else {
       throw DiskError(call: "renameat2", path: b, errno: failure)
     }
     let between = a.addingSuffix("-" + randomHex(bytes: 4))
-    try rename(b, in: folder, to: between, in: folder)
-    try rename(a, in: folder, to: b, in: folder)
+    let old = try openToRead(b, in: folder)
+    let copy = try create(between, in: folder)
+    try Disk.copy(old, size: identity(old)?.size ?? 0, to: copy, path: between)
+    try syncData(copy, path: between)
+    try replace(a, with: b, in: folder)
     try rename(between, in: folder, to: a, in: folder)
   }
 
@@ -282,6 +297,16 @@ public enum Disk {
     return path
   }
 
+  /// Whether an open folder has been deleted.
+  static func isDeleted(_ folder: borrowing Descriptor) -> Bool {
+    var info = stat()
+    return unsafe fstat(folder.raw, &info) == 0 && info.st_nlink == 0
+  }
+  /// Whether this user may no longer make and rename things in an open folder. Not asked of the disk: of the rights.
+  static func isDenied(_ folder: borrowing Descriptor) -> Bool {
+    unsafe faccessat(folder.raw, ".", W_OK | X_OK, AT_EACCESS) != 0 && Glibc.errno == EACCES
+  }
+
   /// Whether a path leads to anything.
   public static func exists(_ path: Path) -> Bool {
     unsafe path.withCString { unsafe access($0, F_OK) } == 0
@@ -312,6 +337,18 @@ public enum Disk {
       device: UInt64(info.st_dev), inode: UInt64(info.st_ino), kind: kind, size: Int64(info.st_size),
       modified: Int64(info.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(info.st_mtim.tv_nsec))
   }
+  /// When what stands under a name was last changed in its content, and at all: ms since 1970, links not followed.
+  static func times(_ name: Path, in folder: borrowing Descriptor) -> (modified: Int64, changed: Int64)? {
+    var info = stat()
+    let parent = folder.raw
+    guard unsafe name.withCString({ unsafe fstatat(parent, $0, &info, AT_SYMLINK_NOFOLLOW) }) == 0 else {
+      return nil
+    }
+    func ms(_ time: timespec) -> Int64 {
+      Int64(max(-(1 << 50), min(1 << 50, time.tv_sec))) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+    return (ms(info.st_mtim), ms(info.st_ctim))
+  }
   /// Bytes that this user may still write in a folder's file system; nil where it doesn't say.
   public static func freeBytes(_ folder: borrowing Descriptor) -> Int64? {
     var info = statvfs()
@@ -340,16 +377,26 @@ public enum Disk {
     }
     return names.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
   }
+  public enum Locking: Sendable, Equatable {
+    case held
+    /// Another process has it.
+    case busy
+    /// A file system without locks: nothing is held, and nobody else can hold it either.
+    case notProvided
+  }
   /// An exclusive lock that ends with the process, without waiting.
+  public static func tryLock(_ file: borrowing Descriptor, path: Path) throws(DiskError) -> Locking {
+    let raw = file.raw
+    if retry({ flock(raw, LOCK_EX | LOCK_NB) }) == 0 { return .held }
+    if Glibc.errno == EWOULDBLOCK { return .busy }
+    if Glibc.errno == ENOLCK || Errno.current.isNotProvided { return .notProvided }
+    throw DiskError(call: "flock", path: path, errno: .current)
+  }
+  /// The same, for those who may go on where there are no locks.
   ///
   /// - Returns: false where another process holds it.
   public static func lock(_ file: borrowing Descriptor, path: Path) throws(DiskError) -> Bool {
-    let raw = file.raw
-    if retry({ flock(raw, LOCK_EX | LOCK_NB) }) == 0 { return true }
-    if Glibc.errno == EWOULDBLOCK { return false }
-    // A file system without locks: nothing is held, and nobody else can hold it either.
-    if [ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL].contains(Glibc.errno) { return true }
-    throw DiskError(call: "flock", path: path, errno: .current)
+    try tryLock(file, path: path) != .busy
   }
   public static func randomHex(bytes count: Int) -> String {
     let digits = Array("0123456789abcdef".utf8)

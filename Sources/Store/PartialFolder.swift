@@ -11,7 +11,9 @@ public final class PartialFolder: Sendable {
   let replaces: FileIdentity?
   let parent: Descriptor
   let inside: Descriptor
-  private let lock: Descriptor
+  let lock: Descriptor
+  /// The lock is held; false where the file system has none.
+  let isLocked: Bool
   /// The audio as it was found, locked like `lock`, which somebody may have removed; nil for a new take, or without any.
   public let audio: OpenAudio?
   /// Its name while it was made.
@@ -45,11 +47,13 @@ public final class PartialFolder: Sendable {
         try Disk.makeFolder(temporary, in: parent)
         let made = try Disk.openFolder(temporary, in: parent)
         let file = try Disk.create(TakeName.Inside.lock, in: made)
-        guard try Disk.lock(file, path: TakeName.Inside.lock), let ours = Disk.identity(file),
+        let locking = try Disk.tryLock(file, path: TakeName.Inside.lock)
+        guard locking != .busy, let ours = Disk.identity(file),
           Disk.identity(TakeName.Inside.lock, in: made)?.isSameFile(as: ours) == true
         else { throw DiskError(call: "flock", path: TakeName.Inside.lock, errno: Errno(EBUSY)) }
         inside = made
         lock = file
+        isLocked = locking == .held
         audio = nil
         self.temporary = temporary
         return
@@ -102,14 +106,14 @@ public final class PartialFolder: Sendable {
   }
 
   /// Removes what recorders that were killed while they made a partial take have left: nameless folders of ours whose
-  /// lock nobody holds. No audio ever gets into one.
+  /// lock nobody holds. No audio ever gets into one. Where there are no locks, nothing is removed.
   public static func sweep(_ parent: borrowing Descriptor, path: Path) {
     for name in (try? Disk.names(parent, path: path)) ?? []
     where name.bytes.starts(with: Array(newPrefix.utf8)) && Disk.identity(name, in: parent)?.kind == .folder {
       guard let inside = try? Disk.openFolder(name, in: parent) else { continue }
       if Disk.identity(TakeName.Inside.lock, in: inside) != nil {
         guard let lock = try? Disk.openToRead(TakeName.Inside.lock, in: inside),
-          (try? Disk.lock(lock, path: TakeName.Inside.lock)) == true
+          (try? Disk.tryLock(lock, path: TakeName.Inside.lock)) == .held
         else { continue }
         removeNew(name, in: parent)  // while the lock is held: its maker meets that, and begins again
       } else {
@@ -143,13 +147,18 @@ public final class PartialFolder: Sendable {
       lock = try Disk.openOrCreate(TakeName.Inside.lock, in: inside)
       audio = try Self.openAudio(in: inside)
     } catch { throw .disk(error.at(folder.appending(name.partial).appending(error.path))) }
-    let free: Bool
     do throws(DiskError) {
-      var held = try Disk.lock(lock, path: TakeName.Inside.lock)
-      if held, let audio { held = try Disk.lock(audio.descriptor, path: TakeName.Inside.audio) }
-      free = held
-    } catch { throw .disk(error) }
-    guard free else { throw .recording }
+      let locking = try Disk.tryLock(lock, path: TakeName.Inside.lock)
+      isLocked = locking == .held
+      var free = locking != .busy
+      if free, let audio { free = try Disk.lock(audio.descriptor, path: TakeName.Inside.audio) }
+      if free, !isLocked { free = isQuiet() }
+      guard free else {
+        throw DiskError(call: "flock", path: TakeName.Inside.lock, errno: Errno(EWOULDBLOCK))
+      }
+    } catch {
+      throw error.errno.code == EWOULDBLOCK ? .recording : .disk(error)
+    }
     // The one who held it may have sealed the take, and removed this folder, just before.
     guard isInPlace else {
       throw .disk(DiskError(call: "openat", path: name.partial, errno: Errno(ENOENT)))
@@ -181,6 +190,21 @@ public final class PartialFolder: Sendable {
     else { return Disk.path(of: parent) ?? folder }
     return folder
   }
+  /// Nothing can be sealed here: a folder was deleted, or the rights taken away. One that was only renamed is followed.
+  public var isGone: Bool {
+    Disk.isDeleted(parent) || Disk.isDeleted(inside) || Disk.isDenied(parent) || Disk.isDenied(inside)
+  }
+  /// Bytes that this user may still write here; nil where the file system doesn't say.
+  public var freeBytes: Int64? { Disk.freeBytes(parent) }
+  /// Where the partial folder is now, if somebody has renamed or moved it.
+  private var partialNow: Path { isInPlace ? partialPath : Disk.path(of: inside) ?? partialPath }
+  /// Removes the partial folder, which must be empty.
+  func removeItself() throws(DiskError) {
+    let now = partialNow
+    guard now != partialPath else { return try Disk.removeFolder(now.name, in: parent) }
+    try Disk.removeFolder(now.name, in: Disk.openFolder(now.parent))
+  }
+
   /// Whether the partial take's folder still stands where the take is to be.
   public var isInPlace: Bool {
     guard let there = Disk.identity(name.partial, in: parent), let ours = Disk.identity(inside) else {
@@ -194,7 +218,8 @@ public final class PartialFolder: Sendable {
   /// Gives the reserve's space back to the disk, so that sealing can write its last few bytes.
   ///
   /// - Returns: false where it was given back before.
-  func releaseReserve() -> Bool {
+  @discardableResult
+  public func releaseReserve() -> Bool {
     guard Disk.identity(TakeName.Inside.reserve, in: inside) != nil else { return false }
     return (try? Disk.remove(TakeName.Inside.reserve, in: inside)) != nil
   }
@@ -211,7 +236,9 @@ public final class PartialFolder: Sendable {
   ///
   /// - Returns: where it is now.
   public func discard() throws(DiskError) -> Path {
-    try Trash(folder: folder).take([name.partial], from: parent)
+    let now = partialNow
+    guard now != partialPath else { return try Trash(folder: folder).take([name.partial], from: parent) }
+    return try Trash(folder: folder).take([now.name], from: Disk.openFolder(now.parent), trashIn: parent)
   }
 
   /// Moves the partial take out of the way as `NAME.opus.unreadable`, whole, with the reason in it.

@@ -20,7 +20,9 @@ public final class PartialTake: Sendable {
   private let audioEnd: Atomic<Int64>
   private let ledgerEnd: Atomic<Int64>
   private let syncedAudioEnd = Atomic<Int64>(0)
+  private let syncedLedgerEnd = Atomic<Int64>(0)
   private let foldersSynced = Atomic<Bool>(false)
+  private let syncFailed = Atomic<Bool>(false)
 
   /// Makes the partial take: all its files, its lock held, its head pages and first ledger record written. It appears
   /// under its name in one step, so that nobody sees half of it.
@@ -68,6 +70,13 @@ public final class PartialTake: Sendable {
   public var audioSize: Int64 { audioEnd.load(ordering: .acquiring) }
   private func path(_ file: Path) -> Path { place.partialPath.appending(file) }
 
+  /// It can't be sealed where it is: its folder has gone, or its audio was removed or replaced there.
+  public var isGone: Bool { place.isGone || !ownsName }
+  private var ownsName: Bool {
+    guard let ours = Disk.identity(audio.descriptor) else { return false }
+    return Disk.identity(TakeName.Inside.audio, in: place.inside)?.isSameFile(as: ours) == true
+  }
+
   // MARK: what the store thread writes
 
   /// - Throws: also where another program has cut the file: what comes behind a hole must not be called whole.
@@ -96,17 +105,43 @@ public final class PartialTake: Sendable {
   // MARK: what the sync thread does
 
   /// Brings what is written onto the disk: after it, a power cut can't take it.
+  ///
+  /// A sync that failed isn't made good by the next one: the kernel says an error once, and calls the pages clean
+  /// (fsync(2); "Can applications recover from fsync failures?", USENIX ATC 2020). So what it covered is written once more.
   public func sync() throws(DiskError) {
+    place.showLife()
+    do throws(DiskError) {
+      if syncFailed.load(ordering: .relaxed) { try rewrite() }
+      try syncAll()
+      syncFailed.store(false, ordering: .relaxed)
+    } catch {
+      syncFailed.store(true, ordering: .relaxed)
+      throw error
+    }
+  }
+  private func syncAll() throws(DiskError) {
     let end = audioEnd.load(ordering: .acquiring)
+    let ledgerEnd = ledgerEnd.load(ordering: .acquiring)
     try audio.sync(path: path(TakeName.Inside.audio))
     syncedAudioEnd.store(end, ordering: .releasing)
     try tails.sync(path: place.partialPath)
     try Disk.syncData(ledger, path: path(TakeName.Inside.ledger))
+    syncedLedgerEnd.store(ledgerEnd, ordering: .relaxed)
     if !foldersSynced.load(ordering: .relaxed) {
       try Disk.syncFolder(place.inside, path: place.partialPath)
       try Disk.syncFolder(place.parent, path: place.folder)
       foldersSynced.store(true, ordering: .relaxed)
     }
+  }
+
+  /// What isn't synced yet, out of the page cache and back. Tails are left: their packets are in a page a second later.
+  private func rewrite() throws(DiskError) {
+    try Disk.rewrite(
+      audio.descriptor, syncedAudioEnd.load(ordering: .relaxed)..<audioEnd.load(ordering: .acquiring),
+      path: path(TakeName.Inside.audio))
+    try Disk.rewrite(
+      ledger, syncedLedgerEnd.load(ordering: .relaxed)..<ledgerEnd.load(ordering: .acquiring),
+      path: path(TakeName.Inside.ledger))
   }
 
   // MARK: endings
@@ -118,18 +153,74 @@ public final class PartialTake: Sendable {
       try sync()
     }
   }
-  /// Copies what is still open of a take whose folder was deleted into another folder, under a name of its own.
-  public func rescue(into folder: Path, manifest: [UInt8]) throws(DiskError) -> SealedFile {
+}
+
+// MARK: a folder that has gone
+
+extension PartialTake {
+  /// Makes a partial take in another folder, under a name of its own, of all that this one's open files hold. Locked and
+  /// synced; nothing here is changed.
+  public func copied(into folder: Path) throws(DiskError) -> PartialTake {
     try Disk.makeFolders(folder)
-    let target = try TakesFolder.newName(in: folder)
-    let parent = try Disk.openFolder(folder)
-    let file = try Disk.create(target.audio, in: parent)
-    try Disk.copy(audio.descriptor, size: audioSize, to: file, path: target.audio)
-    try Disk.syncData(file, path: target.audio)
-    let note = try Disk.create(target.manifest, in: parent)
-    try Disk.write(manifest.span, to: note, at: 0, path: target.manifest)
-    try Disk.syncData(note, path: target.manifest)
-    try Disk.syncFolder(parent, path: folder)
-    return SealedFile(folder: folder, name: target)
+    let size = audioSize
+    let ledgerSize = ledgerEnd.load(ordering: .acquiring)
+    var attempts = 0
+    while true {
+      let place: PartialFolder
+      do throws(OutputError) {
+        place = try PartialFolder(
+          making: try Self.name(in: folder), in: folder, force: false, neededBytes: 2 * size)
+      } catch { throw error.cause(folder) }
+      do throws(DiskError) {
+        let audio = OpenAudio(try Disk.create(TakeName.Inside.audio, in: place.inside))
+        let ledger = try Disk.create(TakeName.Inside.ledger, in: place.inside)
+        try Disk.copy(
+          self.audio.descriptor, size: size, to: audio.descriptor, path: path(TakeName.Inside.audio))
+        try Disk.copy(self.ledger, size: ledgerSize, to: ledger, path: path(TakeName.Inside.ledger))
+        let tails = try Tails(copying: tails, in: place.inside, path: place.partialPath)
+        let reserve = try Disk.create(TakeName.Inside.reserve, in: place.inside)
+        try Disk.allocate(reserve, size: 65_536, path: TakeName.Inside.reserve)
+        _ = try Disk.lock(audio.descriptor, path: TakeName.Inside.audio)
+        let take = PartialTake(
+          place: place, audio: audio, audioSize: size, ledger: ledger, ledgerSize: ledgerSize, tails: tails,
+          headers: headers)
+        do throws(OutputError) { try place.publish() } catch {
+          // Another recorder took that name.
+          if [.exists, .recording, .unfinished].contains(error), attempts < 1_000 {
+            attempts += 1
+            continue
+          }
+          throw error.cause(folder)
+        }
+        try take.sync()
+        return take
+      } catch {
+        place.abandon()
+        throw error
+      }
+    }
+  }
+  /// Removes what a take that goes on elsewhere leaves here: our own files, and the folder where nothing else is in it.
+  public func removeLeftovers() {
+    for file in TakeName.Inside.all where file != TakeName.Inside.audio || ownsName {
+      try? Disk.remove(file, in: place.inside)
+    }
+    try? place.removeItself()
+  }
+
+  private static func name(in folder: Path) throws(OutputError) -> TakeName {
+    do throws(DiskError) { return try TakesFolder.newName(in: folder) } catch { throw .disk(error) }
+  }
+}
+
+extension OutputError {
+  /// The call that failed; a word for it where none did.
+  fileprivate func cause(_ folder: Path) -> DiskError {
+    switch self {
+    case .noFolder(let error), .trash(let error), .disk(let error): error
+    case .tooLittleSpace: DiskError(call: "fstatvfs", path: folder, errno: Errno(ENOSPC))
+    case .notOpus, .nameTooLong, .wrongKind, .exists, .recording, .unfinished, .blocked:
+      DiskError(call: "renameat2", path: folder, errno: Errno(EEXIST))
+    }
   }
 }

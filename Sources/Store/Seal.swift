@@ -28,8 +28,6 @@ public struct SealedFile: Sendable, Equatable {
   public var name: TakeName
   /// Something that isn't as it should be though the take is safe, such as a partial folder that can't be removed.
   public var warning: String?
-  /// The wanted folder was deleted: this is another.
-  public var folderGone = false
 
   public var path: Path { folder.appending(name.audio) }
 }
@@ -167,7 +165,7 @@ extension PartialFolder {
   /// Removes our own files, and then the folder. What recovery cut off goes to the trash; so does the folder where
   /// anything else lies in it, since its name must be free again.
   ///
-  /// - Returns: the trash's entry then.
+  /// - Returns: the trash's entry then, if it is worth a word.
   private func removePartial() throws(DiskError) -> Path? {
     let cut = TakeName.Inside.cut.filter { Disk.identity($0, in: inside) != nil }
     if !cut.isEmpty { try Trash(folder: folder).take(cut, from: inside, trashIn: parent) }
@@ -175,11 +173,13 @@ extension PartialFolder {
       try Disk.remove(file, in: inside)
     }
     do throws(DiskError) {
-      try Disk.removeFolder(name.partial, in: parent)
+      try removeItself()
       return nil
     } catch {
       guard error.errno.code == ENOTEMPTY || error.errno.code == EEXIST else { throw error }
-      return try discard()
+      let left = try Disk.names(inside, path: partialPath)
+      let entry = try discard()
+      return left.allSatisfy(TakeName.Inside.isRemoved) ? nil : entry
     }
   }
 }

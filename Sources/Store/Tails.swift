@@ -62,6 +62,16 @@ final class Tails: Sendable {
     }
   }
 
+  /// Copies of the two files of a take whose folder has gone, which it goes on with.
+  init(copying other: Tails, in folder: borrowing Descriptor, path: Path) throws(DiskError) {
+    first = try Disk.create(TakeName.Inside.tails[0], in: folder)
+    second = try Disk.create(TakeName.Inside.tails[1], in: folder)
+    let now = other.state.withLock { $0 }
+    try Disk.copy(other.first, size: Disk.identity(other.first)?.size ?? 0, to: first, path: path)
+    try Disk.copy(other.second, size: Disk.identity(other.second)?.size ?? 0, to: second, path: path)
+    state.withLock { $0 = now }
+  }
+
   func pageWritten(audioEnd: Int64) {
     state.withLock {
       $0.turnDue = true

@@ -61,8 +61,17 @@ public struct TakeName: Sendable, Equatable {
     public static let cutLedger = Path("ledger.cut")
     public static let cutTails = [Path("tail.0.cut"), Path("tail.1.cut")]
     static let cut = [cutAudio, newAudio, cutLedger] + cutTails
+    /// What the file system is tried on, before and after its rename.
+    static let probe = Path("probe")
+    static let probed = Path("probed")
+    /// What FUSE and NFS call a file that was removed while it is open; it goes when it is closed.
+    static func isRemoved(_ name: Path) -> Bool {
+      [".fuse_hidden", ".nfs"].contains { name.bytes.starts(with: Array($0.utf8)) }
+    }
     /// In the order they are removed: the ledger tells whose the rest is, the lock that somebody is at it.
-    static let all = [audio, copy, tails[0], tails[1], reserve, manifest, reason, ledger, lock]
+    static let all = [
+      audio, copy, probe, probed, tails[0], tails[1], reserve, manifest, reason, ledger, lock,
+    ]
   }
 }
 

@@ -1,4 +1,3 @@
-import Glibc
 import Platform
 
 /// One thing `list` shows.
@@ -61,25 +60,8 @@ public enum TakesFolder {
   /// Names of the form `20261101T090000.123Z.opus`.
   private static func isStamped(_ name: Path) -> Bool { milliseconds(name.bytes) != nil }
   private static func milliseconds(_ name: [UInt8]) -> Int64? {
-    guard name.count == 25, name.suffix(6).elementsEqual("Z.opus".utf8), name[8] == UInt8(ascii: "T"),
-      name[15] == UInt8(ascii: ".")
-    else { return nil }
-    func field(_ range: Range<Int>) -> Int? {
-      let digits = name[range]
-      guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
-      return Int(String(decoding: digits, as: UTF8.self))
-    }
-    guard let year = field(0..<4), let month = field(4..<6), let day = field(6..<8), let hour = field(9..<11),
-      let minute = field(11..<13), let second = field(13..<15), let rest = field(16..<19)
-    else { return nil }
-    var parts = unsafe tm()
-    unsafe parts.tm_year = Int32(year - 1900)
-    unsafe parts.tm_mon = Int32(month - 1)
-    unsafe parts.tm_mday = Int32(day)
-    unsafe parts.tm_hour = Int32(hour)
-    unsafe parts.tm_min = Int32(minute)
-    unsafe parts.tm_sec = Int32(second)
-    return Int64(unsafe timegm(&parts)) * 1000 + Int64(rest)
+    guard name.count == 25, name.suffix(5).elementsEqual(".opus".utf8) else { return nil }
+    return Stamp.milliseconds(compact: Array(name[..<20]))
   }
 
   /// The partial takes of a folder, also those of which only the folder is left to be removed, by name.

@@ -3,9 +3,11 @@ import Platform
 
 /// Where discarded and replaced takes go: a folder beside the takes, one entry a discard.
 ///
-/// An entry is a folder named by its time, which holds the files under their own names.
+/// An entry is a folder named by its time, which holds the files under their own names, and a note of the time on the
+/// clock of the boot.
 public struct Trash: Sendable {
   public static let name = Path(".holdfast-trash")
+  static let note = Path("when")
   public let folder: Path
 
   public init(folder: Path) { self.folder = folder }
@@ -41,6 +43,7 @@ public struct Trash: Sendable {
     let entry = Path(Stamp.compact(Stamp.wallMilliseconds) + "-" + Disk.randomHex(bytes: 3))
     try Disk.makeFolder(entry, in: trash)
     let inside = try Disk.openFolder(entry, in: trash)
+    writeNote(in: inside)
     // The way to them is on the disk before they are: a power cut leaves them here or there.
     try Disk.syncFolder(trash, path: Self.name)
     try Disk.syncFolder(parent, path: folder)
@@ -49,5 +52,10 @@ public struct Trash: Sendable {
     }
     try Disk.syncFolder(inside, path: entry)
     return folder.appending(Self.name).appending(entry)
+  }
+  /// A help, not a duty: a disk that is full takes a rename where it takes no byte.
+  private func writeNote(in inside: borrowing Descriptor) {
+    guard let boot = TrashStamp.Boot.now, let file = try? Disk.create(Self.note, in: inside) else { return }
+    try? Disk.write(boot.note.span, to: file, at: 0, path: Self.note)
   }
 }

@@ -8,7 +8,9 @@ private let events: [Event] = [
   ("prepare", { $0.prepare(arm: false) }), ("arm", { $0.prepare(arm: true) }), ("opened", { $0.opened() }),
   ("refused", { $0.refused(permission: false) }), ("start", { $0.start() }), ("pause", { $0.pause() }),
   ("resume", { $0.resume() }), ("mark", { $0.mark() }), ("stop", { $0.stop(.user) }),
-  ("interrupted", { $0.interrupted(.deviceLost) }), ("leave", { $0.leave() }), ("discard", { $0.discard() }),
+  ("interrupted", { $0.interrupted(.deviceLost) }), ("diskFailed", { $0.diskFailed(.diskFull) }),
+  ("diskWorks", { $0.diskWorks() }), ("goOn", { $0.goOn() }), ("leave", { $0.leave() }),
+  ("discard", { $0.discard() }),
   ("drained", { $0.drained() }), ("sealed", { $0.finished(sealed: true) }),
   ("failed", { $0.finished(sealed: false) }),
 ]
@@ -49,6 +51,34 @@ private func machines() -> [(name: String, machine: TakeMachine)] {
       }
     ),
     (
+      "interrupted: disk",
+      after {
+        recording(&$0)
+        _ = $0.diskFailed(.diskFull)
+      }
+    ),
+    (
+      "interrupted: disk (paused)",
+      after {
+        recording(&$0)
+        _ = ($0.pause(), $0.diskFailed(.diskFull))
+      }
+    ),
+    (
+      "interrupted: both",
+      after {
+        recording(&$0)
+        _ = ($0.diskFailed(.diskFull), $0.interrupted(.deviceLost))
+      }
+    ),
+    (
+      "interrupted: left",
+      after {
+        recording(&$0)
+        _ = $0.leave()
+      }
+    ),
+    (
       "sealing",
       after {
         recording(&$0)
@@ -82,7 +112,8 @@ private func machines() -> [(name: String, machine: TakeMachine)] {
 
 private func name(_ machine: TakeMachine) -> String {
   if case .interrupted(let reason, let whilePaused) = machine.state {
-    return "interrupted" + (whilePaused ? " (paused)" : "") + (reason == .left ? ": left" : "")
+    let why = reason.isDisk ? ": disk" : reason == .left ? ": left" : ""
+    return "interrupted" + why + (whilePaused ? " (paused)" : "")
   }
   return machine.state.name
 }
@@ -135,10 +166,26 @@ private func table() -> String {
   var machine = TakeMachine()
   _ = (machine.prepare(arm: false), machine.opened(), machine.pause())
   #expect(machine.interrupted(.serverGone) == .awaitSource(.serverGone))
+  #expect(machine.interrupted(.suspended) == .awaitSource(.suspended))
   #expect(machine.interrupted(.suspended) == .none)
   #expect(machine.state == .interrupted(.suspended, whilePaused: true))
-  #expect(machine.opened() == .joinSource(gateOpen: false))
+  #expect(machine.opened() == .joinSource)
   #expect(machine.state == .paused)
+}
+
+@Test func `device and disk are waited for apart`() {
+  var machine = TakeMachine()
+  _ = (machine.prepare(arm: false), machine.opened())
+  #expect(machine.diskFailed(.diskFull) == .awaitDisk(.diskFull))
+  #expect(machine.pause() == .closeGate, "what is captured while the disk is waited for can be unwanted")
+  #expect(machine.interrupted(.deviceLost) == .awaitSource(.deviceLost))
+  #expect(machine.resume() == .reject(.notPaused))
+  #expect(machine.opened() == .joinSource)
+  #expect(machine.state == .interrupted(.diskFull, whilePaused: true))
+  #expect(machine.opened() == .none)
+  #expect(machine.diskWorks() == .diskIsBack(.diskFull))
+  #expect(machine.state == .paused)
+  #expect(machine.diskWorks() == .none)
 }
 
 @Test func `a second start is refused, a second stop is harmless`() {

@@ -159,3 +159,45 @@ import Testing
     }
   }
 }
+
+/// Renames where the file system has no call for one that never replaces.
+@Suite struct RenameTests {
+  private func rename(_ scratch: Scratch, _ from: String, _ to: String) throws {
+    let folder = try Disk.openFolder(scratch.path)
+    try Disk.renameByOtherMeans(Path(from), in: folder, to: Path(to), in: folder)
+  }
+  private func expectRefused(_ scratch: Scratch, _ from: String, _ to: String) {
+    #expect {
+      try rename(scratch, from, to)
+    } throws: { ($0 as? DiskError)?.errno.code == EEXIST }
+  }
+
+  @Test func `nothing that is there is replaced`() throws {
+    let scratch = try Scratch()
+    let file = FileManager.default
+    try scratch.write("a", "same")
+    try scratch.write("b", "same")
+    expectRefused(scratch, "a", "b")
+    #expect(scratch.files == ["a", "b"])
+    for name in ["d", "e"] {
+      try file.createDirectory(
+        at: scratch.url.appendingPathComponent(name), withIntermediateDirectories: false)
+      try scratch.write("\(name)/f", name)
+    }
+    expectRefused(scratch, "d", "e")
+    expectRefused(scratch, "a", "e")
+    try rename(scratch, "d", "g")
+    try rename(scratch, "a", "c")
+    #expect(scratch.files == ["b", "c", "e", "e/f", "g", "g/f"])
+    #expect(scratch.read("g/f") == "d")
+  }
+
+  @Test func `a file that a kill left with both names gets the new one`() throws {
+    let scratch = try Scratch()
+    try scratch.write("a", "voice")
+    try FileManager.default.linkItem(
+      at: scratch.url.appendingPathComponent("a"), to: scratch.url.appendingPathComponent("b"))
+    try rename(scratch, "a", "b")
+    #expect(scratch.files == ["b"] && scratch.read("b") == "voice")
+  }
+}

@@ -20,17 +20,18 @@ public struct ListedTake: Sendable {
 
   public var durationMs: Int64 { milliseconds(frames: effectiveFrames) }
 
-  public var json: JSON {
-    var fields =
-      path.fields + [
-        ("outcome", .string(kind.rawValue)), ("duration_ms", .int(durationMs)),
-        ("effective_frames", .int(effectiveFrames)), ("size_bytes", .int(sizeBytes)),
-        ("pause_count", .int(Int64(pauseCount))), ("missing_ms", .int(missingMs)),
-      ]
+  public var json: JSON { .object(path.fields + fields) }
+  /// All but the path.
+  var fields: [(String, JSON)] {
+    var fields: [(String, JSON)] = [
+      ("outcome", .string(kind.rawValue)), ("duration_ms", .int(durationMs)),
+      ("effective_frames", .int(effectiveFrames)), ("size_bytes", .int(sizeBytes)),
+      ("pause_count", .int(Int64(pauseCount))), ("missing_ms", .int(missingMs)),
+    ]
     if let startedMs { fields.append(("started_at", .string(Stamp.rfc3339(startedMs)))) }
     if let context { fields.append(("context", context)) }
     if let fault { fields.append(("message", .string(fault))) }
-    return .object(fields)
+    return fields
   }
 }
 
@@ -53,7 +54,7 @@ public enum TakeList {
     return entries.map(read)
   }
 
-  private static func read(_ entry: TakeEntry) -> ListedTake {
+  static func read(_ entry: TakeEntry) -> ListedTake {
     var take = ListedTake(
       path: entry.path, kind: .foreign, effectiveFrames: 0, sizeBytes: entry.size, pauseCount: 0,
       startedMs: nil,

@@ -1,11 +1,20 @@
 import Capture
 import Platform
+import Session
 import Signal
 import Synchronization
 
-/// Moves frames from the source into the ring, until the source ends, fails, or is told to stop.
+/// What happens when a device goes away in mid-take.
+public enum AbsencePolicy: Sendable, Equatable {
+  /// It is tried again for so long, in seconds, and the take goes on by itself once frames arrive; then it is sealed.
+  case wait(seconds: Int64)
+  /// The take stays interrupted until the front end says `goOn`, `keep` or `discard`.
+  case ask
+}
+
+/// Moves frames from the source into the ring, until the source ends, is away for good, or is told to stop.
 ///
-/// Nothing else happens on this thread: no lock, no file of ours, no log.
+/// Nothing else happens on this thread while frames flow: no lock, no file of ours, no log.
 final class CaptureThread: @unchecked Sendable {
   private let source: any Source  // only this thread touches it once it runs
   private let ring: FrameRing
@@ -22,12 +31,29 @@ final class CaptureThread: @unchecked Sendable {
   let filled: CountingSemaphore
   private let endBox = Mutex(End())
 
+  // While the device is away.
+  private let absence: AbsencePolicy
+  private var isAway = false
+  private let awayBox = Mutex<Away?>(nil)
+  private let wake = CountingSemaphore()
+  private let retryAsked = Atomic<Bool>(false)
+  private let onAway: @Sendable (InterruptionReason) -> Bool
+  private let onMissed: @Sendable (InterruptionReason, _ since: EventTime) -> Void
+  private let onBack: @Sendable () -> Void
+
   /// Frames a read asks for at most: a live source's period.
   private let chunk: Int
 
+  /// - Parameters:
+  ///   - onAway: frames have stopped, or stay away for another reason than before; whether to wait for them.
+  ///   - onMissed: frames were away since then, and are back; before they can be seen in the ring.
+  ///   - onBack: frames have arrived again; before they can be seen in the ring.
   init(
     source: any Source, ring: FrameRing, losses: LossRing, filled: CountingSemaphore, live: Bool,
-    isDevice: Bool
+    isDevice: Bool, absence: AbsencePolicy,
+    onAway: @escaping @Sendable (InterruptionReason) -> Bool,
+    onMissed: @escaping @Sendable (InterruptionReason, EventTime) -> Void,
+    onBack: @escaping @Sendable () -> Void
   ) {
     self.source = source
     self.ring = ring
@@ -35,6 +61,10 @@ final class CaptureThread: @unchecked Sendable {
     self.filled = filled
     self.live = live
     self.isDevice = isDevice
+    self.absence = absence
+    self.onAway = onAway
+    self.onMissed = onMissed
+    self.onBack = onBack
     chunk = max(1, live ? source.periodFrames : ring.capacity / 4)
   }
 
@@ -45,6 +75,14 @@ final class CaptureThread: @unchecked Sendable {
     var problems: [SourceProblem] = []
     var damage: String?
   }
+  struct Away: Sendable {
+    var fault: CaptureFault
+    var since: MonotonicTime
+    /// When the patience ends; nil for never. A device that hangs in its own calls may not come back to see it.
+    var until: MonotonicTime?
+  }
+  /// Set while the device is away. Any thread.
+  var away: Away? { awayBox.withLock { $0 } }
   /// Device frames delivered so far. Any thread.
   var captured: Int64 { ring.written }
   /// Complete once the ring is closed.
@@ -55,16 +93,29 @@ final class CaptureThread: @unchecked Sendable {
     stopAsked.store(true, ordering: .releasing)
     source.interrupt()
     wakeForSpace()
+    wake.post()
   }
   /// Ends the capture though nobody reads the ring any more. Any thread.
   func abandon() {
     abandoned.store(true, ordering: .releasing)
     stop()
   }
+  /// The front end wants a device that is away to be tried again. Any thread.
+  func retry() {
+    retryAsked.store(true, ordering: .releasing)
+    wake.post()
+  }
   /// The signal thread has made room. It calls this after each stretch it read.
   func wakeForSpace() { if waitsForSpace.exchange(false, ordering: .acquiringAndReleasing) { space.post() } }
 
+  /// Losses longer than this are interruptions: never filled (DESIGN section 2). Seconds.
+  static let longestFill: Int64 = 2
+
   private func lost(_ new: CaptureLoss) {
+    if new.frames > Self.longestFill * Int64(ring.format.rate) || new.cause == .suspended {
+      missed(new)
+      return
+    }
     var loss = new
     if let kept = keptLoss {
       loss.frames += kept.frames
@@ -78,7 +129,7 @@ final class CaptureThread: @unchecked Sendable {
       adoptRealtime()
       ring.withMemory { _ = lockInMemory($0) }
     }
-    follow()
+    repeat { follow() } while comesBack()
     let (problems, damage, failure) = (source.problems, source.damage, failure)
     endBox.withLock { ($0.problems, $0.damage, $0.failure) = (problems, damage, failure) }
     ring.close()
@@ -101,6 +152,7 @@ final class CaptureThread: @unchecked Sendable {
       let n = ring.write(atMost: chunk) { span in
         do throws(SourceError) {
           let n = try source.read(into: &span)
+          if isAway, n > 0 { isBack() }
           if let loss = source.takeLoss() { lost(loss) }  // before the frames behind it can be seen
           return n
         } catch {
@@ -115,4 +167,100 @@ final class CaptureThread: @unchecked Sendable {
   }
   /// The loop's last act: from here on nothing is in a hurry.
   @inline(never) private func failed(_ error: __owned SourceError) { failure = error }
+
+  // MARK: away
+
+  /// An interruption that is over when it is found.
+  @inline(never) private func missed(_ loss: CaptureLoss) {
+    let rate = Int64(ring.format.rate)
+    let ms = loss.frames / rate &* 1000 &+ loss.frames % rate * 1000 / rate
+    let now = EventTime.now
+    let since = EventTime(wallMs: now.wallMs &- ms, bootNs: now.bootNs &- ms &* 1_000_000)
+    onMissed(loss.cause == .suspended ? .suspended : .overrunStorm, since)
+  }
+
+  /// A device that is tried again rests this long in between, ten seconds later four times as long.
+  private static let rest: Int64 = 250_000_000
+  /// Storms and sleep are over by themselves: the take goes on then, however short a lost device is waited for.
+  private static let shortestWait: Int64 = 5_000_000_000
+
+  /// Frames arrive again: the wait is over.
+  @inline(never) private func isBack() {
+    isAway = false
+    failure = nil
+    awayBox.withLock { $0 = nil }
+    onBack()
+  }
+
+  /// The device went away: waits until it is open again.
+  ///
+  /// - Returns: whether it is worth another read; false at a stop, at the end of the patience, and for other sources.
+  private func comesBack() -> Bool {
+    guard source.canReopen, var fault = failure?.fault, !stopAsked.load(ordering: .acquiring) else {
+      return false
+    }
+    let first = !isAway
+    isAway = true
+    let away = absent(fault)
+    guard onAway(fault.interruption) else { return false }
+    var attempt = first
+    while !stopAsked.load(ordering: .acquiring) {
+      switch absence {
+      case .ask where !retryAsked.exchange(false, ordering: .acquiringAndReleasing):
+        wake.wait()
+        continue
+      case .ask: attempt = true
+      case .wait:
+        guard away.until.map({ .now < $0 }) ?? true else { return false }
+        if !attempt {
+          let isNew = MonotonicTime.now < away.since.advanced(by: 10_000_000_000)
+          _ = wake.wait(until: .now.advanced(by: isNew ? Self.rest : 4 * Self.rest))
+        }
+      }
+      guard !stopAsked.load(ordering: .acquiring) else { return false }
+      attempt = false
+      do throws(CaptureOpenError) {
+        try source.reopen()
+        return true
+      } catch {
+        if case .busy = error, fault != .deviceTaken {
+          fault = .deviceTaken
+          failure = .device(fault)
+        } else if absence != .ask {
+          continue
+        }
+        _ = absent(fault)
+        guard onAway(fault.interruption) else { return false }
+      }
+    }
+    return false
+  }
+  /// Notes why the device is away, since when, and for how long it may be.
+  private func absent(_ fault: CaptureFault) -> Away {
+    awayBox.withLock { box in
+      let since = box?.since ?? .now
+      var away = Away(fault: fault, since: since)
+      if case .wait(let seconds) = absence {
+        away.until = since.advanced(
+          by: max(fault.endsByItself ? Self.shortestWait : 0, seconds * 1_000_000_000))
+      }
+      box = away
+      return away
+    }
+  }
+}
+
+extension CaptureFault {
+  var interruption: InterruptionReason {
+    switch self {
+    case .deviceLost: .deviceLost
+    case .suspended: .suspended
+    case .serverGone: .serverGone
+    case .deviceTaken: .deviceTaken
+    case .overrunStorm: .overrunStorm
+    case .deviceSilent: .deviceSilent
+    }
+  }
+  /// The device is still there, and nobody has to do anything.
+  var endsByItself: Bool { self == .overrunStorm || self == .suspended }
 }

@@ -101,12 +101,21 @@ enum Failures {
   }
 
   /// A source that failed in the middle: the take holds what came before.
-  static func midway(_ error: SourceError, _ take: SealedTake, input: Path?) -> RecorderFailure {
+  static func midway(
+    _ error: SourceError, _ take: SealedTake, input: Path?, absence: AbsencePolicy
+  ) -> RecorderFailure {
     var failure = source(error, path: input ?? take.path)
+    if let fault = error.fault {
+      var waited = ""
+      if case .wait(let seconds) = absence, seconds > 0 {
+        waited = ", and \(seconds) s of waiting didn't bring it back"
+      }
+      failure.message = "\(fault.text)\(waited); \(take.path.display) holds what came before"
+      return failure
+    }
     let why =
       switch error {
       case .read(let why), .unreadable(let why), .wrongKind(let why): why
-      case .device(let fault): fault.text
       default: "the source failed"
       }
     failure.message =
@@ -149,6 +158,12 @@ enum Failures {
       message: "\(partial.display) can't be recovered now: \(error.text); nothing of it is lost, try again")
   }
 
+  static func discarding(_ error: DiskError, _ partial: Path) -> RecorderFailure {
+    RecorderFailure(
+      code: 74, kind: "discard_failed", path: partial,
+      message: "can't move the take to the trash: \(error.text); it stays as \(partial.display)")
+  }
+
   /// A take whose folder was deleted, and that couldn't be put elsewhere either.
   static func folderGone(_ partial: Path, _ error: DiskError?) -> RecorderFailure {
     let why = error?.text ?? "neither XDG_DATA_HOME nor HOME is set"
@@ -158,17 +173,31 @@ enum Failures {
         "\(partial.display) was deleted while it was recorded, and the take can't be put elsewhere: \(why)")
   }
 
+  /// A take that was left, and whose last packets the disk didn't take.
+  static func leaving(_ error: DiskError, _ partial: Path) -> RecorderFailure {
+    RecorderFailure(
+      code: 74, kind: error.errno.isDiskFull ? "disk_full" : "disk_error", path: partial,
+      message:
+        "the end of \(partial.display) couldn't be stored: \(error.errno.text) (\(error.call)); the rest stays"
+    )
+  }
+
   static func lastPage(_ error: DiskError, partial: Path) -> RecorderFailure {
     RecorderFailure(
       code: 74, kind: "seal_failed", path: partial,
       message: "sealing failed at step last_page: \(error.text); the partial take stays: \(partial.display)")
   }
 
-  static func lostTail(_ error: DiskError, _ take: SealedTake, captured: Int64) -> RecorderFailure {
-    let lost = milliseconds(frames: captured - take.effectiveFrames)
+  /// A take that a disk has ended, or whose end it didn't take.
+  static func disk(_ error: DiskError, _ take: SealedTake, lostFrames: Int64) -> RecorderFailure {
+    let what =
+      lostFrames > 0
+      ? "the take is sealed from what is on the disk, the last \(milliseconds(frames: lostFrames)) ms couldn't be stored"
+      : "recording ended there; all that was heard until then is sealed"
     return RecorderFailure(
       code: 74, kind: error.errno.isDiskFull ? "disk_full" : "disk_error", path: take.path,
-      message: "\(error.errno.text) (\(error.call)): the take is sealed from what is on the disk, "
-        + "the last \(lost) ms couldn't be stored; make room before the next one")
+      message: "\(error.errno.text) (\(error.call)): \(what); "
+        + (error.errno.isDiskFull
+          ? "make room before the next one" : "look after the disk before the next one"))
   }
 }

@@ -17,6 +17,8 @@ public final class Recorder: Sendable {
   let running = Mutex<Running?>(nil)
   let endedBy = Mutex(EndedBy.sourceEnd)
   let problems = Mutex<[SourceProblem]>([])
+  let diskTrouble = Mutex<[DiskNews.Part: InterruptionReason]>([:])
+  let hung = Atomic<Bool>(false)
   let ended = CountingSemaphore()
   let signalThread = Mutex<Thread?>(nil)
 
@@ -28,6 +30,7 @@ public final class Recorder: Sendable {
     var format: SourceFormat
     var isDevice: Bool
     var taking: Taking?
+    var inhibitor: SleepInhibitor?
   }
   /// The encoder is the signal thread's; others only ask for its pre-skip.
   struct EncoderBox: @unchecked Sendable { let encoder: OpusEncoder }
@@ -46,6 +49,10 @@ public final class Recorder: Sendable {
   public var captured: Int64 { running.withLock { $0?.capture.captured } ?? 0 }
   /// What was odd about the source without costing audio; complete once the events have ended.
   public var sourceProblems: [SourceProblem] { problems.withLock { $0 } }
+
+  /// The device didn't answer at the end, and a thread still waits for it: the process should leave by `_exit`, since an
+  /// `exit` would take ALSA down under it. Complete once `wait` returns.
+  public var deviceHangs: Bool { hung.load(ordering: .acquiring) }
 
   // MARK: starting
 
@@ -146,6 +153,27 @@ public final class Recorder: Sendable {
     }
   }
 
+  /// After an interruption that the front end decides on (`AbsencePolicy.ask`): tries the device again. The events tell
+  /// whether frames arrive.
+  @discardableResult
+  public func goOn() -> TakeMachine.Action {
+    let action = machine.withLock { $0.goOn() }
+    if action == .retrySource { running.withLock { $0?.capture.retry() } }
+    return action
+  }
+  /// After an interruption: seals what there is.
+  public func keep() {
+    guard case .interrupted(let reason, _) = state else { return }
+    stop(reason.breaksSound ? .device : .disk)
+  }
+  /// The front end goes away: the partial take stays for `record --continue`, `recover` or the next launch.
+  @discardableResult
+  public func leave() -> TakeMachine.Action {
+    let action = machine.withLock { $0.leave() }
+    if action == .keepPartial || action == .releaseSource { endCapture() }
+    return action
+  }
+
   /// Stops: what was captured goes into the take, which is sealed. Further stops are harmless.
   public func stop(_ by: EndedBy) {
     switch machine.withLock({ $0.stop(by) }) {
@@ -160,13 +188,18 @@ public final class Recorder: Sendable {
   /// Stops and moves the take to the trash.
   public func discard() -> TakeMachine.Action {
     let action = machine.withLock { $0.discard() }
+    if action == .moveToTrash { endedBy.withLock { $0 = .user } }  // should it come back
     if action == .moveToTrash || action == .releaseSource { endCapture() }
     return action
   }
 
   private func endCapture() {
     events.hurry()
-    running.withLock { $0?.capture.stop() }
+    running.withLock {
+      $0?.taking?.store.hurry()
+      $0?.capture.stop()
+      $0?.signal.end()
+    }
   }
 
   /// Waits until the take is sealed, discarded or failed, and until the recorder's threads have let go of all they had.

@@ -73,9 +73,15 @@ public enum RecorderEvent: Sendable {
   case gap(Gap, effectiveFrames: Int64)
   /// `atFrame` is where its cause began or ended.
   case warning(RecorderWarning, active: Bool, atFrame: Int64)
+  /// How long the disk still holds the take.
+  case lowDisk(LowDiskNotice, effectiveFrames: Int64)
   case interrupted(InterruptionReason, effectiveFrames: Int64)
-  case resumed(effectiveFrames: Int64)
-  case discarded(Path)
+  /// - Parameter movedTo: where the take is now, if its folder was what had gone.
+  case resumed(InterruptionReason, effectiveFrames: Int64, movedTo: Path?)
+  /// The file system lacks what some promises rest on. Once, at the start; its name where it has one that people know.
+  case filesystem([FileSystemGap], String?)
+  /// Where in the trash the take is, and where it stood: `holdfast restore` takes that name.
+  case discarded(Path, take: Path)
   case sealed(SealedTake)
   case failed(RecorderFailure)
 
@@ -112,12 +118,24 @@ public enum RecorderEvent: Sendable {
         ("event", .string("warning")), ("kind", .string(warning.rawValue)), ("active", .bool(active)),
         ("at_ms", ms(frame)),
       ]
-    case .resumed(let frames): fields = [("event", .string("resumed")), ("effective_ms", ms(frames))]
+    case .lowDisk(let notice, let frames):
+      fields = [("event", .string("warning")), ("kind", .string("low_disk"))]
+      switch notice {
+      case .low(let seconds):
+        fields += [("active", .bool(true)), ("at_ms", ms(frames)), ("seconds_left", .int(seconds))]
+      case .enough: fields += [("active", .bool(false)), ("at_ms", ms(frames))]
+      }
+    case .resumed(let reason, let frames, let path):
+      fields =
+        [("event", .string("resumed")), ("reason", .string(reason.rawValue)), ("effective_ms", ms(frames))]
+        + (path?.fields ?? [])
+    case .filesystem(let missing, let name): fields = FileSystemText.fields(missing, name)
     case .interrupted(let reason, let frames):
       fields = [
         ("event", .string("interrupted")), ("reason", .string(reason.rawValue)), ("effective_ms", ms(frames)),
       ]
-    case .discarded(let path): fields = [("event", .string("discarded"))] + path.fields
+    case .discarded(let path, let take):
+      fields = [("event", .string("discarded"))] + path.fields + [("restore", .string(take.restoreCommand))]
     case .sealed(let take): fields = [("event", .string("sealed"))] + take.fields
     case .failed(let failure):
       fields =

@@ -1,6 +1,5 @@
 import Capture
 import Encoding
-import Glibc
 import Platform
 import Session
 import Signal
@@ -9,7 +8,7 @@ import Synchronization
 
 /// A take under way: its files, and the threads that fill them.
 struct Taking: Sendable {
-  let partial: PartialTake
+  let box: PartialBox
   let store: StoreThread
   let storeThread: Thread
   let sync: SyncThread
@@ -37,7 +36,10 @@ extension Recorder {
     let filled = CountingSemaphore()
     let isDevice = settings.live && settings.sourceKind == "alsa"
     let capture = CaptureThread(
-      source: source, ring: ring, losses: losses, filled: filled, live: settings.live, isDevice: isDevice)
+      source: source, ring: ring, losses: losses, filled: filled, live: settings.live, isDevice: isDevice,
+      absence: settings.absence, onAway: { [weak self] in self?.sourceAway($0) ?? false },
+      onMissed: { [weak self] in self?.sourceMissed($0, since: $1) },
+      onBack: { [weak self] in self?.sourceBack() })
     let limit = settings.maxMs > 0 ? settings.maxMs.multipliedReportingOverflow(by: 48) : (0, true)
     let signal = SignalThread(
       ring: ring, losses: losses, filled: filled, conformer: conformer, encoder: encoder, gaps: settings.gaps,
@@ -46,7 +48,7 @@ extension Recorder {
       silence: SilenceRules(
         pauseAfterMs: settings.autoPauseMs, stopAfterMs: settings.stopAfterSilenceMs),
       onEvent: { [events] in events.push($0) }, onRoom: { capture.wakeForSpace() },
-      onLimit: { [weak self] in self?.stop($0) })
+      onLimit: { [weak self] in self?.stop($0) }, until: { capture.away?.until })
     running.withLock {
       $0 = Running(
         capture: capture, signal: signal, encoder: EncoderBox(encoder: encoder), format: format,
@@ -84,21 +86,32 @@ extension Recorder {
     let bytesPerMinute = settings.encoder.bitrate / 8 * 60
     let queue = StoreQueue(
       capacity: max(240_000, bytesPerMinute + bytesPerMinute / 4), wakeAt: settings.live ? 1 : 16_384)
-    let partial = begun.partial
+    let box = PartialBox(begun.partial)
+    // What comes from a file can be had again.
+    let patience = settings.live ? StoreThread.patience : 0
+    let news = diskNews
     let store = StoreThread(
-      queue: queue, partial: partial, writer: begun.writer, digest: begun.digest, records: records,
-      onFailure: { [weak self] in self?.diskFailed($0) })
-    let sync = SyncThread(partial: partial, clock: queue.clock)
+      queue: queue, box: box, writer: begun.writer, digest: begun.digest, records: records,
+      patience: patience, news: news)
+    // Packets, their page and their tail records, and a summary a second.
+    let bytesPerSecond = Double(settings.encoder.bitrate) / 8 * 1.05 + 600
+    let sync = SyncThread(
+      box: box, clock: queue.clock, elsewhere: settings.takesFolder, patience: patience,
+      bytesPerSecond: bytesPerSecond, news: news)
     let isDevice = running.isDevice
     do throws(Errno) {
       let taking = Taking(
-        partial: partial, store: store,
+        box: box, store: store,
         storeThread: try Thread(name: "hf-store") {
           if isDevice { raisePriority() }
           store.run()
         }, sync: sync,
         syncThread: try Thread(name: "hf-sync") { sync.run() })
-      self.running.withLock { $0?.taking = taking }
+      let inhibitor = settings.inhibitsSleep && settings.live ? SleepInhibitor() : nil
+      self.running.withLock {
+        $0?.taking = taking
+        $0?.inhibitor = inhibitor
+      }
     } catch { throw Self.threadFailure(error) }
     running.signal.command(.start(queue), time: .now)
   }
@@ -168,39 +181,116 @@ extension Recorder {
     } catch { throw Failures.disk(error, at: standard, doing: "can't use the takes folder") }
   }
 
-  // MARK: ending
+  // MARK: interruptions
 
-  private func diskFailed(_ error: DiskError) {
-    let reason: InterruptionReason =
-      error.errno.isDiskFull ? .diskFull : error.errno.code == EROFS ? .diskReadonly : .diskError
-    let frames = running.withLock { $0?.signal.effectiveFrames } ?? 0
-    events.push(.interrupted(reason, effectiveFrames: frames))
-    stop(.disk)
+  /// Decides, and gives the signal thread its place in the take; one step, so that commands keep their order.
+  ///
+  /// - Returns: whether the take is interrupted now.
+  @discardableResult
+  private func interruption(
+    at time: EventTime = .now, _ decide: (inout TakeMachine) -> (TakeMachine.Action, Path?)
+  ) -> Bool {
+    machine.withLock { machine in
+      let (action, path) = decide(&machine)
+      let kind: StreamEvent.Kind
+      switch action {
+      case .awaitSource(let reason), .awaitDisk(let reason): kind = .interrupted(reason, machine.state)
+      case .diskIsBack(let reason): kind = .resumed(reason, machine.state, movedTo: path)
+      default: return machine.state.isInterrupted
+      }
+      running.withLock { $0?.signal.command(kind, time: time) }
+      return machine.state.isInterrupted
+    }
   }
+  private func sourceAway(_ reason: InterruptionReason, since: EventTime = .now) -> Bool {
+    interruption(at: since) { machine in
+      let action = machine.interrupted(reason)
+      // Tried again for nothing: the front end that asked for it is told so.
+      if action == .none, settings.absence == .ask, machine.state.isInterrupted {
+        events.push(
+          .interrupted(reason, effectiveFrames: running.withLock { $0?.signal.effectiveFrames } ?? 0))
+      }
+      return (action, nil)
+    }
+  }
+  /// Frames were away and are back; what an armed recorder missed is nobody's loss.
+  private func sourceMissed(_ reason: InterruptionReason, since: EventTime) {
+    guard state.isTaking, sourceAway(reason, since: since) else { return }
+    sourceBack()
+  }
+  /// On the capture thread, before the frames can be seen.
+  private func sourceBack() {
+    machine.withLock { machine in
+      guard case .interrupted(let reason, _) = machine.state, machine.opened() == .joinSource else { return }
+      let state = machine.state
+      running.withLock { $0?.signal.command(.resumed(reason, state, movedTo: nil), time: .now) }
+    }
+  }
+
+  private var diskNews: DiskNews {
+    DiskNews(
+      onTrouble: { [weak self] part, reason in
+        guard let self else { return }
+        diskTrouble.withLock { $0[part] = reason }
+        interruption { ($0.diskFailed(reason), nil) }
+      },
+      onRecovery: { [weak self] part, path in
+        guard let self else { return }
+        let others = diskTrouble.withLock { trouble in
+          trouble[part] = nil
+          return trouble.values.first
+        }
+        interruption { machine in (others.map { machine.diskFailed($0) } ?? machine.diskWorks(), path) }
+      },
+      onGivenUp: { [weak self] in self?.stop(.disk) },
+      onLowDisk: { [weak self] notice in
+        guard let self else { return }
+        events.push(.lowDisk(notice, effectiveFrames: running.withLock { $0?.signal.effectiveFrames } ?? 0))
+      },
+      onMissing: { [events] in events.push(.filesystem($0, $1)) })
+  }
+
+  // MARK: ending
 
   /// The signal thread: runs the take, then waits for the others, and ends it.
   private func runSignal(_ signal: SignalThread, _ captureThread: Thread) {
     let end = signal.run()
     running.withLock { $0?.capture.abandon() }  // a limit ends the take before the source
-    captureThread.join()
-    let source = running.withLock { $0?.capture.end } ?? CaptureThread.End()
+    if signal.captureHangs {
+      hung.store(true, ordering: .releasing)  // it is left in the device's hands
+    } else {
+      captureThread.join()
+    }
+    var source = running.withLock { $0?.capture.end } ?? CaptureThread.End()
+    if signal.captureHangs, let away = running.withLock({ $0?.capture.away }) {
+      source.failure = .device(away.fault)
+    }
     problems.withLock { $0 = source.problems }
     let taking = running.withLock { $0?.taking }
     if let end, let taking {
-      stop(source.failure?.isDevice == true ? .device : .sourceEnd)  // no-op where it was stopped before
-      signal.recordStop(endedBy.withLock { $0 })
+      stop(source.failure?.fault != nil ? .device : .sourceEnd)  // no-op where it was stopped before
+      let by = endedBy.withLock { $0 }
+      // It was away, and nobody waits for it any more.
+      if by != .device, source.failure?.fault != nil { source.failure = nil }
+      let left = if case .interrupted(.left, _) = state { true } else { false }
+      signal.recordEnd(left ? .interruption(.left, .now) : .stop(by, .now, submit: false))
+      taking.store.hurry()
       taking.storeThread.join()
       taking.sync.stop()
       taking.syncThread.join()
       if machine.withLock({ $0.drained() }) == .seal {
         events.push(.state(.sealing, effectiveFrames: end.effectiveFrames))
         seal(taking, end, source)
+      } else if left {
+        keepPartial(taking, end)
       } else {
-        discardNow(taking.partial, end)
+        discardNow(taking.box.current, end)
       }
     } else {
       endedArmed(source)
     }
+    running.withLock { $0?.inhibitor }?.release()
+    taking?.box.current.place.sweepTrash()
     running.withLock { $0 = nil }
     events.close()
     ended.post()
@@ -226,6 +316,7 @@ extension Recorder {
     // After a disk failure the take is what the disk has: whole packets, as recovery would seal them. Where only the
     // last tail couldn't be written, the last page holds all of it.
     let store = taking.store
+    store.gather()
     let granule = max(
       end.granule - end.effectiveFrames, min(end.granule, store.packets * Int64(packetFrames)))
     let frames = max(0, granule - (end.granule - end.effectiveFrames))
@@ -234,7 +325,7 @@ extension Recorder {
       _ = machine.withLock { $0.finished(sealed: true) }
       events.push(.state(.sealed, effectiveFrames: frames))
       events.push(.sealed(take))
-      if let failure = loss(take, end, store, source) { events.push(.failed(failure)) }
+      if let failure = loss(take, end, taking, source) { events.push(.failed(failure)) }
     } catch {
       _ = machine.withLock { $0.finished(sealed: false) }
       events.push(.state(.failed, effectiveFrames: frames))
@@ -244,16 +335,17 @@ extension Recorder {
 
   /// Why a sealed take doesn't hold all that there was.
   private func loss(
-    _ take: SealedTake, _ end: TakeEnd, _ store: StoreThread, _ source: CaptureThread.End
+    _ take: SealedTake, _ end: TakeEnd, _ taking: Taking, _ source: CaptureThread.End
   ) -> RecorderFailure? {
-    if let error = store.failure, take.effectiveFrames < end.effectiveFrames {
-      return Failures.lostTail(error, take, captured: end.effectiveFrames)
+    let lost = end.effectiveFrames - take.effectiveFrames
+    if let error = taking.store.failure ?? taking.sync.failure, lost > 0 || take.endedBy == .disk {
+      return Failures.disk(error, take, lostFrames: lost)
     }
     if take.isElsewhere {
       return RecorderFailure(
         code: 74, kind: "folder_gone", path: take.path,
         message:
-          "the folder of the take was deleted while it was recorded; it is whole, and now \(take.path.display)"
+          "the take's folder or file was deleted while it was recorded, or may no longer be written to; it is whole, and now \(take.path.display)"
       )
     }
     if let failure = end.failure {
@@ -261,14 +353,18 @@ extension Recorder {
         code: 74, kind: "encoder", path: take.path,
         message: "libopus failed (\(failure.text)); the take is sealed up to there")
     }
-    if let failure = source.failure { return Failures.midway(failure, take, input: settings.inputPath) }
+    if let failure = source.failure {
+      return Failures.midway(failure, take, input: settings.inputPath, absence: settings.absence)
+    }
     return source.damage.map { Failures.damaged($0, take, input: settings.inputPath) }
   }
 
   private func sealed(
     _ taking: Taking, _ end: TakeEnd, granule: Int64, frames: Int64
   ) throws(RecorderFailure) -> SealedTake {
-    let (partial, store) = (taking.partial, taking.store)
+    let store = taking.store
+    try follow(taking.box)
+    let partial = taking.box.current
     let size: Int64
     let sha256: String
     do throws(DiskError) { (size, sha256) = try store.finish(granule: granule) } catch {
@@ -279,42 +375,47 @@ extension Recorder {
       outcome: .complete, effectiveFrames: frames, sizeBytes: size, sha256: sha256, story: story,
       noiseFloorDb: end.noiseFloorDb, bars: end.bars,
       speech: SpeechFigures(story, frames: frames), ledger: TakeStory.embedded(store.records))
-    func told(_ file: SealedFile) -> SealedTake {
-      SealedTake(
-        path: file.path, effectiveFrames: frames, sizeBytes: size, sha256: sha256,
-        pauseCount: story.pauses.count, outcome: .complete, endedBy: story.endedBy ?? .user,
-        missingMs: manifest.missingMs, context: story.description?.contextJSON, faults: end.faults,
-        isElsewhere: file.folderGone, warning: file.warning)
-    }
-    guard partial.place.isInPlace else { return told(try rescue(partial, manifest.bytes)) }
-    return told(try manifest.seal { (bytes) throws(SealError) in try partial.seal(manifest: bytes) })
+    let file = try manifest.seal { (bytes) throws(SealError) in try partial.seal(manifest: bytes) }
+    return SealedTake(
+      path: file.path, effectiveFrames: frames, sizeBytes: size, sha256: sha256,
+      pauseCount: story.pauses.count, outcome: .complete, endedBy: story.endedBy ?? .user,
+      missingMs: manifest.missingMs, context: story.description?.contextJSON, faults: end.faults,
+      isElsewhere: taking.box.isElsewhere, warning: file.warning)
   }
 
-  /// The folder was deleted under the take: what is still open goes into the default takes folder.
-  private func rescue(_ partial: PartialTake, _ manifest: [UInt8]) throws(RecorderFailure) -> SealedFile {
-    guard let folder = settings.takesFolder else { throw Failures.folderGone(partial.place.partialPath, nil) }
-    do throws(DiskError) {
-      var file = try partial.rescue(into: folder, manifest: manifest)
-      file.folderGone = true
-      return file
-    } catch { throw Failures.folderGone(partial.place.partialPath, error) }
+  /// A take whose folder has gone since the last look is moved to the default takes folder now.
+  private func follow(_ box: PartialBox) throws(RecorderFailure) {
+    let partial = box.current
+    guard partial.isGone else { return }
+    guard let folder = settings.takesFolder else {
+      if partial.place.isGone { throw Failures.folderGone(partial.place.partialPath, nil) }
+      return  // only the audio's name is lost: the seal makes it anew
+    }
+    do throws(DiskError) { _ = try box.move(into: folder) } catch {
+      if partial.place.isGone { throw Failures.folderGone(partial.place.partialPath, error) }
+    }
+  }
+
+  /// The front end has left: everything is on the disk, and stays as it is.
+  private func keepPartial(_ taking: Taking, _ end: TakeEnd) {
+    var failure = taking.store.failure
+    do throws(DiskError) { try taking.box.current.sync() } catch { failure = failure ?? error }
+    events.push(.state(state, effectiveFrames: end.effectiveFrames))
+    events.push(.interrupted(.left, effectiveFrames: end.effectiveFrames))
+    if let failure {
+      events.push(.failed(Failures.leaving(failure, taking.box.current.place.partialPath)))
+    }
   }
 
   private func discardNow(_ partial: PartialTake, _ end: TakeEnd) {
     do throws(DiskError) {
       let path = try partial.place.discard()
       events.push(.state(.discarded, effectiveFrames: end.effectiveFrames))
-      events.push(.discarded(path))
+      events.push(.discarded(path, take: partial.place.audioPath))
     } catch {
       _ = machine.withLock { $0.finished(sealed: false) }
       events.push(.state(.failed, effectiveFrames: end.effectiveFrames))
-      events.push(
-        .failed(
-          RecorderFailure(
-            code: 74, kind: "discard_failed", path: partial.place.partialPath,
-            message:
-              "can't move the take to the trash: \(error.text); it stays as \(partial.place.partialPath.display)"
-          )))
+      events.push(.failed(Failures.discarding(error, partial.place.partialPath)))
     }
   }
 }

@@ -35,10 +35,14 @@ public struct RecordingSettings: Sendable {
   public var gaps = GapPolicy.fill
   /// The file that is recorded, for messages; nil for other sources.
   public var inputPath: Path?
+  /// What becomes of the take when its device goes away.
+  public var absence = AbsencePolicy.ask
   /// What the ledger calls the source: file, stdin, tone, alsa.
   public var sourceKind = "file"
   /// True for a source that delivers in real time: every packet is stored at once, and slow readers lose levels.
   public var live = false
+  /// Keeps the machine awake while a live source is recorded, where logind answers; not while it is armed.
+  public var inhibitsSleep = true
   /// True where the reader of the events wants every level and the take can wait for it: never with a device.
   public var keepsEveryLevel = false
 

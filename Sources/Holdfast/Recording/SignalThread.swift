@@ -12,6 +12,10 @@ struct StreamEvent: Sendable {
     case pause, resume
     case mark(label: String?)
     case loss(CaptureLoss)
+    /// Frames, or their way to the disk, have stopped; and the session's state from then on.
+    case interrupted(InterruptionReason, TakeState)
+    /// They go on, in the same folder or in another.
+    case resumed(InterruptionReason, TakeState, movedTo: Path?)
   }
   var kind: Kind
   /// Device frames captured before it.
@@ -42,9 +46,6 @@ struct TakeEnd: Sendable {
 ///
 /// One thread runs it; `command` may be called from any.
 final class SignalThread: @unchecked Sendable {
-  /// Losses longer than this are interruptions: never filled (DESIGN section 2).
-  static let longestFill: Int64 = 2 * Int64(takeRate)
-
   private let ring: FrameRing
   private let losses: LossRing
   private let filled: CountingSemaphore
@@ -60,20 +61,29 @@ final class SignalThread: @unchecked Sendable {
   private var notes: [StreamEvent] = []  // what the clock's notes stand for
   private var gates: [StreamEvent] = []  // pauses and resumes under way in the clock, in order
   private let effective = Atomic<Int64>(0)
+  private let ending = Atomic<Bool>(false)
+  /// The capture thread didn't end when it was told to: it hangs in the device, and is left there.
+  private(set) var captureHangs = false
+  /// It has this long after the last frame of its drain.
+  static let patience: Int64 = 1_500_000_000
 
   /// Not yet collected; pushed by any thread, with the capture frame read under this lock.
   private let commands = Mutex<[StreamEvent]>([])
   private let onEvent: @Sendable (RecorderEvent) -> Void
   private let onRoom: @Sendable () -> Void
   private let onLimit: @Sendable (EndedBy) -> Void
+  private let until: @Sendable () -> MonotonicTime?
 
-  /// - Parameter preRollFrames: 48 kHz frames from before the start that go into the take.
+  /// - Parameters:
+  ///   - preRollFrames: 48 kHz frames from before the start that go into the take.
+  ///   - until: when the patience with a device that is away ends; nil where it isn't away, or waited for without end.
   init(
     ring: FrameRing, losses: LossRing, filled: CountingSemaphore, conformer: Conformer, encoder: OpusEncoder,
     gaps: GapPolicy, maxFrames: Int64?, preRollFrames: Int64, continuing: Continuation? = nil,
     minPauseMs: Int64 = SpeechDetector.minPauseMs, silence: SilenceRules? = nil,
     onEvent: @escaping @Sendable (RecorderEvent) -> Void,
-    onRoom: @escaping @Sendable () -> Void, onLimit: @escaping @Sendable (EndedBy) -> Void
+    onRoom: @escaping @Sendable () -> Void, onLimit: @escaping @Sendable (EndedBy) -> Void,
+    until: @escaping @Sendable () -> MonotonicTime?
   ) {
     self.ring = ring
     self.losses = losses
@@ -89,6 +99,7 @@ final class SignalThread: @unchecked Sendable {
     self.onEvent = onEvent
     self.onRoom = onRoom
     self.onLimit = onLimit
+    self.until = until
   }
 
   /// Effective frames so far. Any thread.
@@ -102,6 +113,12 @@ final class SignalThread: @unchecked Sendable {
     filled.post()
   }
 
+  /// The capture is told to end. Any thread.
+  func end() {
+    ending.store(true, ordering: .releasing)
+    filled.post()
+  }
+
   /// Runs until the ring is closed and empty, or the limit is reached; then brings out what is still inside.
   ///
   /// - Returns: nil where no take had begun.
@@ -112,23 +129,61 @@ final class SignalThread: @unchecked Sendable {
       collect()
       follow(to: written)
       if closed, ring.consumed == written { break }
-      if !isDone { filled.wait() }
+      guard !isDone else { break }
+      guard stays(written) else {
+        captureHangs = true
+        break
+      }
     }
     guard path.hasBegun else { return nil }
     if clock.isFull {
       onLimit(endsBySilence ? .silence : .maxMs)
     } else {
-      conformer.finish { span, count in pass(&span, count) }
+      endRun()
       autoPause?.finish { span, count in gate(&span, count) }
-      var none = InlineArray<1, Float>(repeating: 0)
-      var span = none.mutableSpan
-      gate(&span, 0)  // commands at the very end
+      flushGate()
     }
     return path.finish(conformer, total: clock.effectiveFrames)
   }
 
-  /// Writes the stop, the ledger's last record.
-  func recordStop(_ by: EndedBy) { path.recordStop(by) }
+  /// Waits for frames, commands or the end.
+  ///
+  /// - Returns: false where the capture thread should have ended, and hangs in the device's own calls.
+  private func stays(_ written: Int64) -> Bool {
+    var due: MonotonicTime?
+    if ending.load(ordering: .acquiring) {
+      due = .now.advanced(by: Self.patience)
+    } else if let until = until() {
+      due = max(.now, until).advanced(by: Self.patience)
+    }
+    guard let due else {
+      filled.wait()
+      return true
+    }
+    return filled.wait(until: due) || ring.written != written || ring.isClosed
+  }
+
+  /// Brings out what the converter holds, and lets commands at its very end take effect.
+  private func endRun() {
+    conformer.finish { span, count in pass(&span, count) }
+    flushGate()
+  }
+  private func flushGate() {
+    var none = InlineArray<1, Float>(repeating: 0)
+    var span = none.mutableSpan
+    gate(&span, 0)
+  }
+  private func interruptSilence() {
+    autoPause?.interrupt { span, count in
+      gate(&span, count)
+    } decide: {
+      decided($0)
+    }
+    flushGate()
+  }
+
+  /// Writes the ledger's last record.
+  func recordEnd(_ event: LedgerEvent) { path.recordEnd(event) }
 
   private var isDone: Bool { clock.isFull || path.failure != nil }
 
@@ -166,7 +221,7 @@ final class SignalThread: @unchecked Sendable {
   }
 
   private func apply(_ event: StreamEvent) {
-    let position = takeFrames(deviceFrames: conformer.deviceFrames, rate: ring.format.rate)
+    let position = conformer.position
     switch event.kind {
     case .start(let queue): begin(queue, event, at: position)
     case .pause:
@@ -185,12 +240,20 @@ final class SignalThread: @unchecked Sendable {
     case .loss(let loss):
       guard path.hasBegun else { return }
       note(event, at: position)
-      let length = takeFrames(deviceFrames: loss.frames, rate: ring.format.rate)
-      if gaps == .fill, length <= Self.longestFill {
+      if gaps == .fill {
         conformer.pushSilence(loss.frames) { span, count in pass(&span, count) }
       } else {
+        endRun()
         clock.joint()
       }
+    case .interrupted(let reason, _):
+      note(event, at: position)
+      guard reason.breaksSound else { return }
+      endRun()  // all that was heard goes on its way, however long the wait
+      interruptSilence()
+    case .resumed(let reason, _, _):
+      note(event, at: position)
+      if reason.breaksSound { clock.joint() }
     }
   }
   private func note(_ event: StreamEvent, at position: Int64) {
@@ -288,20 +351,6 @@ final class SignalThread: @unchecked Sendable {
     case .loss(let loss):
       let rate = ring.format.rate
       let length = takeFrames(deviceFrames: loss.frames, rate: rate)
-      if length > Self.longestFill, !transition.paused {
-        path.record(.interruption(.overrunStorm, event.time), capture: transition.captureFrame, effective: at)
-        path.edge(captureFrames: transition.captureFrame)
-        path.record(
-          .continued(
-            EventTime(
-              wallMs: event.time.wallMs,
-              bootNs: event.time.bootNs &+ length &* 1_000_000_000 / Int64(takeRate)),
-            deviceRate: rate, deviceChannels: ring.format.channels),
-          capture: transition.captureFrame, effective: at)
-        onEvent(.interrupted(.overrunStorm, effectiveFrames: at))
-        onEvent(.resumed(effectiveFrames: at))
-        return
-      }
       // What a paused take loses costs it nothing: it is told with length 0. An overrun that cost no frame isn't told.
       guard transition.paused || length > 0 else { return }
       let gap = Gap(
@@ -312,6 +361,18 @@ final class SignalThread: @unchecked Sendable {
         path.edge(captureFrames: transition.captureFrame, after: gap.filled ? gap.frames : 0)
       }
       onEvent(.gap(gap, effectiveFrames: at))
+    case .interrupted(let reason, let state):
+      path.record(.interruption(reason, event.time), capture: transition.captureFrame, effective: at)
+      if reason.breaksSound { path.edge(captureFrames: transition.captureFrame) }
+      onEvent(.state(state, effectiveFrames: at))
+      onEvent(.interrupted(reason, effectiveFrames: at))
+    case .resumed(let reason, let state, let path):
+      self.path.record(
+        .continued(
+          event.time, deviceRate: ring.format.rate, deviceChannels: ring.format.channels, reason: reason),
+        capture: transition.captureFrame, effective: at)
+      onEvent(.resumed(reason, effectiveFrames: at, movedTo: path))
+      onEvent(.state(state, effectiveFrames: at))
     case .start, .pause, .resume: break
     }
   }

@@ -225,8 +225,8 @@ struct TakePath {
   }
 
   /// The last record of all.
-  mutating func recordStop(_ by: EndedBy) {
-    record(.stop(by, .now, submit: false), capture: 0, effective: 0)
+  mutating func recordEnd(_ event: LedgerEvent) {
+    record(event, capture: 0, effective: 0)
     queue?.end()
   }
 }

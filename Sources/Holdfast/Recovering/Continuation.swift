@@ -121,8 +121,8 @@ public final class Continuation: @unchecked Sendable {
       switch record.event {
       case .levels(let summary): if summary.frames > frames { continue }
       case .stop: continue
-      case .interruption: interrupted = true
-      case .continued: interrupted = false
+      case .interruption(let reason, _): if reason.breaksSound { interrupted = true }
+      case .continued(_, _, _, let reason): if reason?.breaksSound ?? true { interrupted = false }
       default: break
       }
       record.effectiveFrame = min(record.effectiveFrame, frames)

@@ -199,9 +199,13 @@ struct PartialAudio {
     for record in ledger { if case .begin(let description) = record.event { return description } }
     return nil
   }
-  /// Effective frames of a take whose stop stands in the ledger, the last record.
+  /// Effective frames of a take whose stop, or the front end's leave, stands in the ledger, the last record.
   private static func stopFrame(_ ledger: [LedgerRecord]) -> Int64? {
-    guard let last = ledger.last, case .stop = last.event else { return nil }
+    guard let last = ledger.last else { return nil }
+    switch last.event {
+    case .stop, .interruption(.left, _): break
+    default: return nil
+    }
     return last.effectiveFrame
   }
 

@@ -32,8 +32,22 @@ public enum Recovery {
   /// Recovers what a path names: a partial take (also by its `NAME.opus`), all those of a folder, or another program's
   /// damaged Ogg Opus file.
   ///
+  /// - Parameter onMissing: told once, before the first take is touched, where the file system lacks something; with its
+  ///   name.
   /// - Throws: where the path itself is nothing to look at.
-  public static func recover(_ path: Path) throws(RecorderFailure) -> [Result] {
+  public static func recover(
+    _ path: Path, onMissing: @escaping ([FileSystemGap], String?) -> Void = { _, _ in }
+  ) throws(RecorderFailure) -> [Result] {
+    var told = false
+    func result(folder: Path, name: TakeName) -> Result {
+      do throws(RecorderFailure) {
+        return .recovered(
+          try recover(folder: folder, name: name) { missing, system in
+            if !told { onMissing(missing, system) }
+            told = true
+          })
+      } catch { return .failed(error) }
+    }
     let bare = path.withoutTrailingSlash
     // The audio inside a partial take stands for the take.
     if bare.name == TakeName.Inside.audio, let name = TakeName(naming: bare.parent.name),
@@ -67,22 +81,20 @@ public enum Recovery {
       return [repaired.written == nil ? .nothingToDo(path, repaired.message) : .repaired(repaired)]
     } catch { return [.failed(error)] }
   }
-  private static func result(folder: Path, name: TakeName) -> Result {
-    do throws(RecorderFailure) { return .recovered(try recover(folder: folder, name: name)) } catch {
-      return .failed(error)
-    }
-  }
-
   /// - Parameters:
   ///   - folder: where the partial take lies.
   ///   - name: the take's.
   /// - Throws: `busy` (75) where it is being recorded; `no_input` (66) where there is none; `unreadable` (65) where
   ///   nothing can be heard of it, with where it was put; `newer_version` (65); 74 where the disk fails.
-  public static func recover(folder: Path, name: TakeName) throws(RecorderFailure) -> RecoveredTake {
+  public static func recover(
+    folder: Path, name: TakeName, onMissing: ([FileSystemGap], String?) -> Void = { _, _ in }
+  ) throws(RecorderFailure) -> RecoveredTake {
     let place: PartialFolder
     do throws(OutputError) { place = try PartialFolder(opening: name, in: folder) } catch {
       throw opening(error, folder: folder, name: name)
     }
+    let missing = place.missingPromises()
+    if !missing.isEmpty { onMissing(missing, place.fileSystemName) }
     return try RecoveryWork(place).run()
   }
 

@@ -1,14 +1,20 @@
 /// Makes one channel at 48 kHz of whatever the source delivers: channel, scrubbing, resampling.
 ///
-/// An unbroken run of n device frames gives exactly round(n·48000/rate) frames. Keep it on the signal thread.
+/// An unbroken run of n device frames gives exactly round(n·48000/rate) frames. Counts go on from run to run. Keep it on
+/// the signal thread.
 public final class Conformer {
   public let format: SourceFormat
   private var decoder: SampleDecoder
   private let resampler: Resampler?
-  /// Device frames taken since the run began.
+  /// Device frames taken.
   public private(set) var deviceFrames: Int64 = 0
-  /// 48 kHz frames handed on since the run began.
+  /// 48 kHz frames handed on.
   public private(set) var frames: Int64 = 0
+  private var runStart: (device: Int64, frames: Int64) = (0, 0)
+  /// 48 kHz frames that those taken will have given, in all.
+  public var position: Int64 {
+    runStart.frames + takeFrames(deviceFrames: deviceFrames - runStart.device, rate: format.rate)
+  }
   private let block: Int  // input frames a resampler call gets, always
   private var pending: [Float]
   private var pendingCount = 0
@@ -85,10 +91,11 @@ public final class Conformer {
     }
   }
 
-  /// Ends the run: the resampler's delay line comes out, trimmed or padded to the exact length.
+  /// Ends the run: the resampler's delay line comes out, trimmed or padded to the exact length. What comes next is
+  /// another run.
   public func finish(_ body: (inout MutableSpan<Float>, Int) -> Void) {
     if resampler != nil { convert(last: true, body) }
-    var missing = takeFrames(deviceFrames: deviceFrames, rate: format.rate) - frames
+    var missing = position - frames
     while missing > 0 {  // a frame or two where the converter rounds the other way
       let n = Int(min(missing, Int64(scratch.count)))
       var span = scratch.mutableSpan
@@ -97,11 +104,13 @@ public final class Conformer {
       missing -= Int64(n)
       body(&span, n)
     }
+    runStart = (deviceFrames, frames)
+    resampler?.reset()
   }
 
   private func convert(last: Bool, _ body: (inout MutableSpan<Float>, Int) -> Void) {
     // At the end of a run the length is exact; before it the converter lags behind by its filter anyway.
-    let limit = last ? takeFrames(deviceFrames: deviceFrames, rate: format.rate) : Int64.max
+    let limit = last ? position : Int64.max
     var total = frames
     resampler?.process(pending, count: pendingCount, last: last) { span, made in
       let n = Int(min(Int64(made), limit - total))

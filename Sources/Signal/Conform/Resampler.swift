@@ -18,6 +18,9 @@ import CSampleRate
   }
   deinit { unsafe src_delete(state) }
 
+  /// Forgets what it was fed: what comes next follows on nothing.
+  func reset() { unsafe src_reset(state) }
+
   /// Converts the first `count` samples of `input` and hands on each stretch of output.
   ///
   /// - Parameter last: flushes the converter's delay line behind `input`.

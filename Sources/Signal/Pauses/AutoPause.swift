@@ -84,6 +84,13 @@ public struct AutoPause {
     finish(clock: clock)
     warn(false, decide)
   }
+  /// The source has stopped: silence that is left out ends here, and what comes then is another matter.
+  public mutating func interrupt(clock: (inout MutableSpan<Float>, Int) -> Void, decide: (Decision) -> Void) {
+    if isHolding { decide(.takeIn(after: Int64(held * SilenceWatch.stepFrames + filled))) }
+    finish(clock: clock)
+    warn(false, decide)
+    watch.restart(at: watch.frames + Int64(filled))
+  }
   /// Silence counts from here on.
   public mutating func restart() {
     isSuspended = false

@@ -32,6 +32,17 @@ import Testing
     #expect(try verdicts(one) == [])
     #expect(try verdicts(Tone.sine(96_000, db: -3)) == ["too_loud"])
   }
+  /// A voice's mean isn't zero, and isn't in the background: it must not be taken off that.
+  @Test func `the noise floor is that of the noise, beside a voice`() throws {
+    let folder = try TempFolder()
+    let path = folder.file("a.wav")
+    try Wav(sum(talk(), Tone.white(612_221, rmsDb: -66))).write(to: path)
+    let take = try record(["--input", "file:\(path)"], in: folder)
+    for figures in [try take.manifest(), try inspect(path).report] {
+      let floor = try #require(figures.object("levels").number("noise_floor_db"))
+      #expect(abs(floor + 66) < 1, "\(floor)")
+    }
+  }
   @Test func `noisy`() throws {
     #expect(try verdicts(sum(talk(), Tone.white(612_221, rmsDb: -32))) == ["noisy"])
     #expect(try verdicts(sum(talk(), Tone.white(612_221, rmsDb: -42))) == [])

@@ -31,6 +31,19 @@ import Testing
     #expect(told.contains("lower its level") && told.contains("clips no longer"), "\(told)")
   }
 
+  /// The pause is the person's, and so is what they shout in it.
+  @Test func `what clips in a pause is neither told nor counted`() throws {
+    let folder = try TempFolder()
+    let quiet = Tone.sine(48_000, db: -20)
+    let samples = quiet + Tone.sine(48_000, db: 6).map { max(-1, min(1, $0)) } + quiet
+    let take = try ScheduledTake(samples, rate: 48_000).recorded(pauses: [42_000..<97_000], in: folder)
+    #expect(take.all("warning").isEmpty)
+    #expect(try take.manifest().object("levels").int("clipped_runs") == 0)
+    let other = try ScheduledTake(samples, rate: 48_000).recorded(pauses: [70_000..<97_000], in: TempFolder())
+    #expect(other.all("warning").map { $0.text("kind") } == ["clipping"])
+    #expect(try other.manifest().object("levels").int("clipped_runs") ?? 0 > 500)
+  }
+
   @Test(arguments: [48_000, 44_100])
   func `a sine at full scale and a lone full-scale sample clip nothing`(_ rate: Int) throws {
     var samples = Tone.sine(rate * 2, rate: rate, hz: 1_003, db: 0)

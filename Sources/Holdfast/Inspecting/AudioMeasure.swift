@@ -117,7 +117,8 @@ import Signal
       lufs = levelFloor
     }
     return Result(
-      levels: totals, clippedRuns: clips.map(\.runs), noiseFloorDb: decibels(meanSquare: max(0, quiet - dc)),
+      levels: totals, clippedRuns: clips.map(\.runs),
+      noiseFloorDb: noiseFloor(quietMeanSquare: quiet, meanSquared: dc),
       loudness: max(levelFloor, lufs), hum: hum.hum,
       bars: overview.bars(count: 34, frames: frames, rest: rest),
       silences: silence.stretches, speech: speech.finish(), frames: frames, notFinite: notFinite)

@@ -38,7 +38,7 @@ struct TakeEnd: Sendable {
   var noiseFloorDb: Double {
     let mean = summary.frames > 0 ? summary.sum / Double(summary.frames) : 0
     let quiet = quietMeanSquare ?? (summary.frames > 0 ? summary.sumOfSquares / Double(summary.frames) : 0)
-    return decibels(meanSquare: max(0, quiet - mean * mean))
+    return noiseFloor(quietMeanSquare: quiet, meanSquared: mean * mean)
   }
 }
 

@@ -25,6 +25,8 @@ struct TakePath {
   private var packets: Int64 = 0
   private var lastSummary: Int64 = 0
   private var faults = SampleFaults()
+  private var heardClips: Int64 = 0  // clipped runs of the source, those of a pause too
+  private var keptClips: Int64 = 0  // of what is in the take, as exactly as the source is read
   private var ledgerCapture: Int64 = 0
   private var ledgerEffective: Int64 = 0
   private(set) var failure: OpusError?
@@ -78,7 +80,9 @@ struct TakePath {
 
   /// - Parameter clippedRuns: of the source so far, these samples included.
   mutating func keep(_ samples: Span<Float>, captureFrames: Int64, clippedRuns: Int64) {
-    warn(count: samples.count, clipped: clippedRuns > faults.clippedRuns)
+    let clips = max(0, clippedRuns - heardClips)
+    (heardClips, keptClips) = (heardClips + clips, keptClips + clips)
+    warn(count: samples.count, clipped: clips > 0)
     var first = 0
     while first < samples.count {
       while let edge = edges.first, edge <= speech.frames {
@@ -181,13 +185,16 @@ struct TakePath {
     summary.pendingEnergy = meter.pendingEnergy
     summary.notFinite = earlierFaults.notFinite + faults.notFinite
     summary.over = earlierFaults.over + faults.over
-    summary.clippedRuns = earlierFaults.clippedRuns + faults.clippedRuns
+    summary.clippedRuns = earlierFaults.clippedRuns + keptClips
     summary.bins = meter.takeFinishedBins()
     record(.levels(summary), capture: captureFrames, effective: totals.frames)
     return summary
   }
   /// What the samples were found to be so far; the next summary has it.
-  mutating func found(_ faults: SampleFaults) { self.faults = faults }
+  mutating func found(_ faults: SampleFaults) {
+    self.faults = faults
+    heardClips = max(heardClips, faults.clippedRuns)  // what nobody kept meanwhile wasn't the take's
+  }
 
   /// Frame counts of the ledger never fall, also where a summary and a transition meet in one block.
   mutating func record(_ event: LedgerEvent, capture: Int64, effective: Int64) {

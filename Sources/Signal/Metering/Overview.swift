@@ -1,3 +1,10 @@
+/// The level of the background in dBFS, from the mean square of the quietest tenth and the whole take's mean, squared.
+///
+/// Voices aren't symmetric: their mean isn't in the background. Only where that has it is it taken out as DC.
+public func noiseFloor(quietMeanSquare quiet: Double, meanSquared dc: Double) -> Double {
+  decibels(meanSquare: quiet < dc * 0.9 ? quiet : max(0, quiet - dc))
+}
+
 /// The whole take's energy in at most 8 192 bins, for the overview bars. Constant memory however long the take.
 ///
 /// A bin covers 160·2^scale effective frames; where all are full, neighbours are merged pairwise and scale grows by 1.

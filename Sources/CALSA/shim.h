@@ -60,14 +60,6 @@ static inline int holdfast_set_fifo(int priority) {
   return sched_setscheduler(0, SCHED_FIFO | 0x40000000, &p) == 0 ? 0 : errno;
 }
 static inline int holdfast_is_fifo(void) { return (sched_getscheduler(0) & ~0x40000000) == SCHED_FIFO; }
-#define HOLDFAST_RLIMIT_RTTIME 15
-static inline int holdfast_guard_realtime(unsigned long microseconds) {
-  struct rlimit r;
-  if (getrlimit(HOLDFAST_RLIMIT_RTTIME, &r) != 0) return errno;
-  if (r.rlim_cur != RLIM_INFINITY) return 0;  // somebody has set one: theirs holds
-  r.rlim_cur = microseconds;
-  return setrlimit(HOLDFAST_RLIMIT_RTTIME, &r) == 0 ? 0 : errno;
-}
 extern int pthread_getattr_np(pthread_t, pthread_attr_t *);
 // Touches and locks what the thread may use of its stack, at most `most` bytes below here.
 static inline int holdfast_lock_stack(size_t most) {

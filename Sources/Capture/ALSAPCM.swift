@@ -77,10 +77,16 @@ import Platform
     guard let raw = unsafe raw else { return -EBADFD }
     return unsafe snd_pcm_start(raw)
   }
-  /// 1 where a period can be read, 0 where not yet. Doesn't wait.
-  func ready() -> Int32 {
-    guard let raw = unsafe raw else { return -EBADFD }
-    return unsafe snd_pcm_wait(raw, 0)
+  /// Frames that can be read without asking the hardware again. Doesn't wait.
+  func ready() -> Int {
+    guard let raw = unsafe raw else { return -Int(EBADFD) }
+    return unsafe snd_pcm_avail_update(raw)
+  }
+  /// Lets a plugin see that its descriptors woke somebody: some take back what made them readable.
+  func acknowledge(_ polls: UnsafeMutablePointer<pollfd>, count: Int) {
+    guard let raw = unsafe raw, count > 0 else { return }
+    var events: UInt16 = 0
+    unsafe _ = snd_pcm_poll_descriptors_revents(raw, polls, UInt32(count), &events)
   }
   /// Reads at most `frames` whole frames to `target`, without waiting.
   func read(to target: UnsafeMutableRawPointer, frames: Int) -> Int {

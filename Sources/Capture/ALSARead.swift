@@ -38,13 +38,14 @@ extension ALSASource {
   private func capture(to target: UnsafeMutableRawPointer, room: Int) -> Int {
     if interrupted.load(ordering: .acquiring) { return unsafe drain(to: target, room: room) }
     if unsafe s.pointee.fault != nil { return -1 }
-    var silent: Int32 = 0
+    var since: Int64 = 0
     var fruitless = 0
     var waited = false
     while true {
-      let ready = unsafe s.pointee.pcm.ready()
-      var code = Int(ready)
-      if ready > 0 {
+      // Not snd_pcm_wait: with nothing to read and a descriptor that stays readable, as PulseAudio's does while it has
+      // nothing yet, that one spins inside alsa-lib, whatever its timeout.
+      var code = unsafe s.pointee.pcm.ready()
+      if code >= room {
         code = unsafe s.pointee.pcm.read(to: target, frames: room)
         if code > 0 { return delivered(code, waited: waited) }
       }
@@ -53,20 +54,18 @@ extension ALSASource {
         guard recover(from: Int32(-code)) else { return -1 }
         continue
       }
+      let now = MonotonicTime.now.nanoseconds
+      if since == 0 { since = now }
+      if now - since >= Int64(Self.silence) * 1_000_000 { return fail(.deviceSilent) }
       // Ready and yet nothing, or woken for nothing: a driver that goes on so must not make this loop spin.
       fruitless += 1
-      if fruitless > 4 || ready > 0 && fruitless > 1 {
-        pause(milliseconds: 5)
-        silent += 5
+      if fruitless > 4 { pause(milliseconds: 5) }
+      waited = true
+      let woken = unsafe poll(s.pointee.polls, nfds_t(s.pointee.pollCount), Self.slice)
+      if woken > 0 { unsafe s.pointee.pcm.acknowledge(s.pointee.polls + 1, count: s.pointee.pollCount - 1) }
+      if woken == 0 || fruitless > 1 {
+        guard checkState() else { return -1 }
       }
-      if ready == 0 {
-        waited = true
-        if unsafe poll(s.pointee.polls, nfds_t(s.pointee.pollCount), Self.slice) == 0 {
-          silent += Self.slice
-          guard checkState() else { return -1 }
-        }
-      }
-      if silent >= Self.silence { return fail(.deviceSilent) }
     }
   }
 

@@ -11,15 +11,14 @@ public struct RealtimeGrant: Sendable, Equatable {
 
 /// Makes the calling thread a real-time thread as far as this user may: SCHED_FIFO, and its stack locked.
 ///
-/// Call it once, on the capture thread, before the first read. Where the process has no RLIMIT_RTTIME it gets a soft one
-/// of 1 s first, so that a fault of ours can't take the machine: a capture thread sleeps every few milliseconds and
-/// never comes near it. Allocates nothing; says nothing where it isn't allowed.
+/// Call it once, on the capture thread, before the first read. No RLIMIT_RTTIME is set: its SIGXCPU would kill the host
+/// program and its take where a driver spins; the kernel's own throttling (sched_rt_runtime_us) keeps the machine usable.
+/// Allocates nothing; says nothing where it isn't allowed.
 ///
 /// - Parameter priority: 1…99; 10 is below what sound servers and the kernel's own interrupt threads run at.
 @discardableResult
 public func adoptRealtime(priority: Int = 10) -> RealtimeGrant {
-  let guarded = holdfast_guard_realtime(1_000_000) == 0
-  let fifo = guarded && holdfast_set_fifo(Int32(min(99, max(1, priority)))) == 0
+  let fifo = holdfast_set_fifo(Int32(min(99, max(1, priority)))) == 0
   return RealtimeGrant(isFIFO: fifo, isStackLocked: holdfast_lock_stack(128 * 1024) == 0)
 }
 

@@ -121,7 +121,10 @@ import Synchronization
   public func reopen() throws(CaptureOpenError) {
     let fault = unsafe s.pointee.fault
     unsafe s.pointee.forgetTime()
-    if fault == .overrunStorm { pause(milliseconds: 100) }  // what follows at once would be the next storm
+    if fault == .overrunStorm {
+      pause(milliseconds: 100)  // what follows at once would be the next storm
+      unsafe s.pointee.overruns = InlineArray(repeating: .min / 2)
+    }
     if fault == .overrunStorm || fault == .suspended || fault == nil, unsafe s.pointee.pcm.restart() >= 0 {
       unsafe s.pointee.fault = nil
       return

@@ -47,6 +47,7 @@ struct RecordCommand {
     var settings = RecordingSettings(input: input, options: options)
     settings.output = arguments.values["--output"]
     settings.takesFolder = TakesFolderPath.standard(environment)
+    settings.temporaryFolder = environment("TMPDIR") ?? Path("/tmp")
     settings.force = arguments.has("--force")
     settings.maxMs = try arguments.number("--max-ms", 0...Int64.max / 48) ?? 0
     settings.minValidMs = try arguments.number("--min-valid-ms", 0...Int64.max / 48) ?? 0
@@ -227,13 +228,15 @@ struct RecordCommand {
           Output.note(active ? Self.stopsSoon(recorder.settings) : "there is sound again: it isn't stopped")
         case .autoPause(let active, _):
           line.clear()
-          Output.note(active ? "silence: it is left out until the next sound" : "there is sound again")
+          Output.note(
+            active ? "silence: it is left out until the next sound" : "silence is no longer left out")
         case .filesystem(let missing, let name):
           line.clear()
           Output.note("note: " + FileSystemText.line(missing, name))
         case .resumed(_, _, let path):
           line.clear()
-          Output.note(path.map { "it goes on, as \($0.display)" } ?? "it goes on")
+          let goes = recorder.state.isPaused ? "it is back, and paused" : "it goes on"
+          Output.note(path.map { "\(goes), as \($0.display)" } ?? goes)
         case .lowDisk(let notice, _):
           line.clear()
           switch notice {

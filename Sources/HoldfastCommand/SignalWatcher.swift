@@ -6,7 +6,8 @@ import Platform
 ///
 /// Made before anything else starts, so that a signal that comes early waits instead of killing.
 struct SignalWatcher {
-  private static let stops = [SIGINT, SIGTERM, SIGQUIT, SIGHUP]
+  /// XCPU too: `ulimit -t` is a wish to end, and the kill comes a second later.
+  private static let stops = [SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGXCPU]
   private let watched: [Int32]
 
   /// Blocks the signals for every thread. INT, TERM and QUIT are stops even where they were ignored at the start (a

@@ -99,6 +99,24 @@ public struct LedgerRecord: Sendable, Equatable {
   }
 }
 
+extension LedgerRecord {
+  /// The record in a take that ends earlier: kept, its frames at most that many. Sums of levels shrink with their frames.
+  public func clamped(to frames: Int64) -> LedgerRecord {
+    var record = self
+    record.effectiveFrame = min(effectiveFrame, frames)
+    switch event {
+    case .levels(var summary) where summary.frames > frames:
+      let share = summary.frames > 0 ? Double(frames) / Double(summary.frames) : 0
+      (summary.sum, summary.sumOfSquares) = (summary.sum * share, summary.sumOfSquares * share)
+      (summary.frames, summary.pendingEnergy) = (frames, 0)
+      record.event = .levels(summary)
+    case .speech(let speaking, let at): record.event = .speech(speaking: speaking, atFrame: min(at, frames))
+    default: break
+    }
+    return record
+  }
+}
+
 /// The bytes of a ledger; `docs/ARCHITECTURE.md` draws them.
 public enum Ledger {
   public static let magic = Array("HFledger".utf8)

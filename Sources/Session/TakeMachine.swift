@@ -13,6 +13,13 @@ public enum TakeState: Sendable, Equatable {
   case denied
   case unavailable
 
+  /// The person has paused: nothing is kept, whether frames come or not.
+  public var isPaused: Bool {
+    switch self {
+    case .paused, .interrupted(_, whilePaused: true): true
+    default: false
+    }
+  }
   /// A take is under way.
   public var isTaking: Bool { self == .recording || self == .paused || isInterrupted }
   public var isInterrupted: Bool { if case .interrupted = self { true } else { false } }
@@ -85,8 +92,6 @@ public struct TakeMachine: Sendable, Equatable {
     guard let reason = source ?? disk else { return whilePaused ? .paused : .recording }
     return .interrupted(reason, whilePaused: whilePaused)
   }
-  /// Interrupted by the disk alone: what is captured waits in memory.
-  private var isOnlyDisk: Bool { source == nil && disk != nil }
   /// The front end has gone: this session is over.
   private var hasLeft: Bool { if case .interrupted(.left, _) = state { true } else { false } }
   private var isWhilePaused: Bool {
@@ -156,7 +161,7 @@ public struct TakeMachine: Sendable, Equatable {
     case .recording:
       state = .paused
       return .closeGate
-    case .interrupted(_, whilePaused: false) where isOnlyDisk:
+    case .interrupted(let reason, whilePaused: false) where reason != .left:  // nobody wants what comes then
       state = stillInterrupted(whilePaused: true)
       return .closeGate
     case .paused: return .none
@@ -171,7 +176,7 @@ public struct TakeMachine: Sendable, Equatable {
     case .paused:
       state = .recording
       return .openGate
-    case .interrupted(_, whilePaused: true) where isOnlyDisk:
+    case .interrupted(let reason, whilePaused: true) where reason != .left:
       state = stillInterrupted(whilePaused: false)
       return .openGate
     case .recording: return .none
@@ -184,7 +189,7 @@ public struct TakeMachine: Sendable, Equatable {
   public mutating func mark() -> Action {
     switch state {
     case .recording, .paused: return .writeMark
-    case .interrupted where isOnlyDisk: return .writeMark
+    case .interrupted(let reason, _) where reason != .left: return .writeMark
     case .interrupted, .idle, .preparing, .armed, .sealing, .sealed, .failed, .discarded, .denied,
       .unavailable:
       return .reject(.notRecording)

@@ -43,7 +43,7 @@ extension PartialFolder {
 
   /// Without a lock the recorder's life shows in the lock file's time: it is set twice a second, also while paused.
   func showLife() {
-    if !isLocked { futimens(lock.raw, nil) }
+    futimens(lock.raw, nil)
   }
   /// Whether nobody writes here; where there are no locks, that takes 2 s of watching. By changes alone: clocks of two
   /// machines may differ by anything.

@@ -51,6 +51,11 @@ extension PartialFolder {
     return takes
   }
   /// When its recorder wrote last, ms since 1970; nil where that can't be told. Of files that recovery doesn't write.
+  /// When its recorder showed last that it lived, ms since 1970: it touches its lock with every sync, also where the disk
+  /// takes nothing else.
+  public var lastAliveMs: Int64? {
+    Disk.identity(TakeName.Inside.lock, in: inside).map { $0.modified / 1_000_000 }
+  }
   public var lastWrittenMs: Int64? {
     ([TakeName.Inside.ledger] + TakeName.Inside.tails).compactMap {
       Disk.identity($0, in: inside).map { $0.modified / 1_000_000 }

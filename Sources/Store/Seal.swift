@@ -52,14 +52,19 @@ extension PartialFolder {
       try sync()
       try Disk.syncFolder(inside, path: partialPath)
     }
-    return try commit()
+    return try commit(manifest: manifest)
   }
 
   /// Seals on from a synced manifest.
-  public func commit() throws(SealError) -> SealedFile {
+  ///
+  /// - Parameter manifest: its bytes, for the case that somebody removes it meanwhile; nil where only the file has them.
+  public func commit(manifest: [UInt8]? = nil) throws(SealError) -> SealedFile {
     try step(.makeRoom) { () throws(DiskError) in try makeRoom() }
     var target = name
     try step(.commit) { () throws(DiskError) in target = try commitAudio() }
+    if let manifest, Disk.identity(TakeName.Inside.manifest, in: inside) == nil {
+      try step(.moveManifest, committed: target) { () throws(DiskError) in try writeManifest(manifest) }
+    }
     return try finish(target)
   }
 

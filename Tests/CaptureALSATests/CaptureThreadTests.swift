@@ -47,12 +47,7 @@ import Testing
   @Test func `real time is taken where it is allowed, and its lack is no error`() throws {
     let thread = try Platform.Thread(name: "realtime") {
       let grant = adoptRealtime()
-      var limit = rlimit()
-      getrlimit(__rlimit_resource_t(15), &limit)
-      if grant.isFIFO {
-        #expect(sched_getscheduler(0) & ~0x4000_0000 == SCHED_FIFO)
-        #expect(limit.rlim_cur != .max)
-      }
+      if grant.isFIFO { #expect(sched_getscheduler(0) & ~0x4000_0000 == SCHED_FIFO) }
       if geteuid() == 0 { #expect(grant.isStackLocked) }
     }
     thread.join()

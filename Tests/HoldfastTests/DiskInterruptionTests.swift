@@ -190,7 +190,7 @@ import Testing
 }
 
 /// A tmpfs of its own for a test; nil where it can't be mounted (no root).
-private final class SmallDisk {
+final class SmallDisk {
   let path: String
   init?(_ path: String, size: String) throws {
     self.path = path
@@ -208,4 +208,93 @@ private final class SmallDisk {
     fclose(file)
   }
   func free() { unlink(path + "/fill") }
+}
+
+/// Takes that a failing disk, or somebody else, ends in an awkward moment.
+@Suite struct AwkwardEndTests {
+  private func live(
+    _ rules: String, _ arguments: [String] = [], in scratch: TempFolder
+  ) throws -> LiveTake {
+    let takes = scratch.file("takes")
+    try FileManager.default.createDirectory(atPath: takes, withIntermediateDirectories: true)
+    let disk = try FaultDisk(rules, under: takes, log: scratch.file("log"))
+    return try LiveTake(
+      ["--input", "tone:440"] + arguments, in: scratch, to: "takes/take.opus",
+      environment: disk.environment.merging(["XDG_DATA_HOME": scratch.file("data")]) { $1 })
+  }
+
+  @Test func `a pause and a resume count while the disk is waited for`() throws {
+    let scratch = try TempFolder()
+    let live = try live("pwrite[tail.]@40x25=ENOSPC", in: scratch)
+    try live.reach("interrupted")
+    live.process.signal(SIGUSR1)
+    try live.reach("interrupted")
+    live.process.signal(SIGUSR1)
+    try live.reach("recording")
+    let then = live.effectiveMs
+    try live.reach(ms: then + 300)
+    let take = try live.stop()
+    try expectSealed(take)
+    #expect(take.sealed?.int("pause_count") == 1)
+  }
+
+  @Test func `a take cut short by its disk verifies`() throws {
+    let scratch = try TempFolder()
+    let mount = try #require(try SmallDisk(scratch.file("disk"), size: "1m"))
+    let live = try LiveTake(
+      ["--input", "tone:440", "--bitrate", "128000"], in: scratch, to: "disk/take.opus",
+      environment: ["XDG_DATA_HOME": scratch.file("data")])
+    try live.reach(ms: 1_200)
+    mount.fill()
+    try live.reach("interrupted")
+    try live.reach(ms: 9_000)  // far more than the reserve holds
+    let take = try live.stop()
+    #expect(take.said.code == 74)
+    try expectSealed(take, code: 74)
+    #expect(try Verifier.verify(Path(take.path)).isSound)
+  }
+
+  @Test func `a folder that is deleted while it is sealed is no take's end`() throws {
+    let scratch = try TempFolder()
+    let live = try live("pwrite[/manifest]@1=DELAY:1500", in: scratch)
+    try live.reach(ms: 600)
+    live.process.signal(SIGINT)
+    #expect(live.until { (live.path + ".partial/manifest").exists })
+    try FileManager.default.removeItem(atPath: live.path + ".partial")
+    let said = try Recorded(live.process.wait(timeout: 30), scratch, live.path)
+    let path = try #require(said.sealed?.text("path"), "\(said.said)")
+    #expect(said.said.code == 74 && path.hasPrefix(scratch.file("data")))
+    #expect(try Verifier.verify(Path(path)).isSound)
+  }
+
+  @Test func `a disk that took nothing at the end is in what recovery says may be lost`() throws {
+    let scratch = try TempFolder()
+    let live = try live("pwrite[tail.]@60x0=EIO;pwrite[audio.opus]@3x0=EIO", in: scratch)
+    try live.reach("interrupted")
+    let then = live.effectiveMs
+    try live.reach(ms: then + 3_000)
+    let ms = live.effectiveMs
+    let take = try live.stop()
+    #expect(take.said.code == 74 && take.error?.text("message")?.contains("holdfast recover") == true)
+    let said = try holdfast(["recover", take.path, "--json"])
+    let saved = Fields(try #require(try said.jsonLines().first))
+    #expect((saved.int("duration_ms") ?? 0) + (saved.int("lost_ms_max") ?? 0) >= ms - 700, "\(saved)")
+  }
+
+  @Test func `without a takes folder a deleted take goes where it was`() throws {
+    let scratch = try TempFolder()
+    let takes = scratch.file("takes")
+    try FileManager.default.createDirectory(atPath: takes, withIntermediateDirectories: true)
+    let live = try LiveTake(
+      ["--input", "tone:440"], in: scratch, to: "takes/take.opus",
+      environment: ["XDG_DATA_HOME": nil, "HOME": "/proc/nobody"])
+    try live.reach(ms: 700)
+    try FileManager.default.removeItem(atPath: live.path + ".partial")
+    try live.reach("interrupted")
+    try live.reach("recording")
+    let said = try live.stop()
+    let path = try #require(said.sealed?.text("path"), "\(said.said)")
+    #expect(said.said.code == 74 && path.hasPrefix(takes + "/"))
+    #expect(try Verifier.verify(Path(path)).isSound)
+  }
 }

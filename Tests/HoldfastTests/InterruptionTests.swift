@@ -129,7 +129,7 @@ private func expected(_ stretches: [Range<Int>]) -> [Int] {
     let take = try Recorded(live.process.wait(timeout: 40), live.folder, live.path)
     try expectSealed(take, code: 69)
     #expect(take.sealed?.text("ended_by") == "device" && take.error?.text("kind") == reason)
-    #expect(take.error?.text("message")?.contains("1 s of waiting") == true)
+    #expect(take.error?.text("message")?.contains("s of waiting") == true)
     #expect(try take.manifest().objects("interruptions").count >= 1)
     let frames = try #require(take.sealed?.int("effective_frames"))
     let kind = String(script.split(separator: " ")[0])
@@ -211,5 +211,64 @@ private func expected(_ stretches: [Range<Int>]) -> [Int] {
     #expect(found.map { $0.text("reason") } == ["suspended"])
     #expect(abs((found.first?.int("length_ms") ?? 0) - 3_600_000) < 100)
     #expect(try take.manifest().objects("gaps").isEmpty)
+  }
+}
+
+/// What a person does while the microphone is away.
+@Suite struct AwayCommandTests {
+  private func live(_ script: String, in scratch: TempFolder) throws -> LiveTake {
+    let card = try ScriptedCard(script: script, in: scratch)
+    return try LiveTake(ScriptedCard.patient, in: scratch, environment: card.environment)
+  }
+
+  @Test func `a pause while the device is away holds when it comes back, a mark is kept`() throws {
+    let scratch = try TempFolder()
+    let live = try live("0.8 unplug 1500", in: scratch)
+    try live.reach("interrupted")
+    let before = live.effectiveMs
+    live.process.signal(SIGUSR2)
+    live.process.signal(SIGUSR1)
+    try live.reach("paused")
+    usleep(200_000)
+    #expect(live.effectiveMs == before)
+    try live.resume()
+    try live.reach(ms: before + 300)
+    let take = try live.stop()
+    try expectSealed(take)
+    let manifest = try take.manifest()
+    #expect(manifest.int("pause_count") == 1 && manifest.objects("marks").map { $0.int("at_ms") } == [before])
+    #expect(manifest.objects("pauses").first?.int("at_ms") == before)
+    #expect(take.said.errText.contains("it is back, and paused"))
+  }
+
+  @Test func `a resume while the device is away counts when it comes back`() throws {
+    let scratch = try TempFolder()
+    let live = try live("0.8 unplug 1500", in: scratch)
+    try live.reach(ms: 200)
+    try live.pause()
+    try live.reach("interrupted")
+    let before = live.effectiveMs
+    live.process.signal(SIGUSR1)
+    try live.reach("recording")
+    try live.reach(ms: before + 300)
+    let take = try live.stop()
+    try expectSealed(take)
+    #expect(try take.manifest().objects("pauses").count == 1)
+  }
+
+  @Test func `a folder that goes while the device is away is told at once`() throws {
+    let scratch = try TempFolder()
+    let card = try ScriptedCard(script: "0.8 unplug", in: scratch)
+    let live = try LiveTake(
+      ScriptedCard.patient + ["--wait-device", "600"], in: scratch,
+      environment: card.environment.merging(["XDG_DATA_HOME": scratch.file("data")]) { $1 })
+    try live.reach("interrupted")
+    try FileManager.default.removeItem(atPath: live.path + ".partial")
+    #expect(live.until { String(decoding: live.process.out, as: UTF8.self).contains("\"folder_gone\"") })
+    #expect(live.until { String(decoding: live.process.out, as: UTF8.self).contains("\"resumed\"") })
+    let said = try live.stop()
+    #expect(
+      said.said.code == 74 && said.sealed?.text("path")?.hasPrefix(scratch.file("data")) == true,
+      "\(said.said)")
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Signal
@@ -118,4 +119,38 @@ func `random pauses keep exactly what lies between them`(_ seed: UInt64) {
   #expect(!detector.isActive)
   detector.finish(at: 5 * 48_000)
   #expect(detector.stretches == [48_000..<(4 * 48_000)])
+}
+
+@Test(arguments: [(146_737, 266_737), (386_400, 482_880), (1_056_048, 1_152_048), (864_001, 960_001)])
+func `no signal begins and ends at the sample`(_ from: Int, _ to: Int) {
+  let sound = (0..<1_400_000).map { (n: Int) -> Float in
+    if (from..<to).contains(n) { return 0.2 }
+    let wave = sin(Double(n) * 0.05 + 0.3)
+    return Float(0.202 + 0.1 * wave)
+  }
+  for block in [1_000, 48_000, 1_400_000] {
+    var detector = NoSignalDetector(rate: 48_000)
+    for first in stride(from: 0, to: sound.count, by: block) {
+      detector.push(Array(sound[first..<min(sound.count, first + block)]).span)
+    }
+    #expect(detector.stretches.count == 1)
+    // A sine that crosses the level of the silence right there isn't told from it.
+    #expect(abs((detector.stretches.first?.lowerBound ?? 0) - Int64(from)) <= 4)
+    #expect(abs((detector.stretches.first?.upperBound ?? 0) - Int64(to)) <= 4)
+  }
+}
+
+@Test(arguments: [-78.0, -74, -73, -71, -68]) func `hiss is no signal below -72 dBFS`(_ db: Double) {
+  var state: UInt64 = 0x1234_5678_9ABC_DEF1
+  let amplitude = pow(10, db / 20) * 3.0.squareRoot()
+  let hiss = (0..<960_000).map { _ -> Float in
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return Float(amplitude * (Double(state >> 11) / Double(1 << 52) - 1))
+  }
+  var detector = NoSignalDetector(rate: 48_000)
+  detector.push(hiss.span)
+  detector.finish(at: 960_000)
+  #expect(detector.stretches == (db < -72 ? [0..<960_000] : []))
 }

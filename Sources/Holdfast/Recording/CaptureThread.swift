@@ -74,12 +74,16 @@ final class CaptureThread: @unchecked Sendable {
     var failure: SourceError?
     var problems: [SourceProblem] = []
     var damage: String?
+    /// How long a device that stays away was waited for.
+    var waitedMs: Int64 = 0
   }
   struct Away: Sendable {
     var fault: CaptureFault
     var since: MonotonicTime
     /// When the patience ends; nil for never. A device that hangs in its own calls may not come back to see it.
     var until: MonotonicTime?
+
+    var forMs: Int64 { (MonotonicTime.now.nanoseconds - since.nanoseconds) / 1_000_000 }
   }
   /// Set while the device is away. Any thread.
   var away: Away? { awayBox.withLock { $0 } }
@@ -131,7 +135,10 @@ final class CaptureThread: @unchecked Sendable {
     }
     repeat { follow() } while comesBack()
     let (problems, damage, failure) = (source.problems, source.damage, failure)
-    endBox.withLock { ($0.problems, $0.damage, $0.failure) = (problems, damage, failure) }
+    let waited = away?.forMs ?? 0
+    endBox.withLock {
+      ($0.problems, $0.damage, $0.failure, $0.waitedMs) = (problems, damage, failure, waited)
+    }
     ring.close()
     filled.post()
   }

@@ -100,16 +100,24 @@ enum Failures {
     }
   }
 
+  /// A source that went before its take was begun.
+  static func armed(_ error: SourceError, input: Path?) -> RecorderFailure {
+    var failure = source(error, path: input ?? Path("the source"))
+    failure.path = input
+    if let fault = error.fault {
+      failure.message = "\(fault.text): nothing is recorded; begin again when it is back"
+    }
+    return failure
+  }
+
   /// A source that failed in the middle: the take holds what came before.
   static func midway(
-    _ error: SourceError, _ take: SealedTake, input: Path?, absence: AbsencePolicy
+    _ error: SourceError, _ take: SealedTake, input: Path?, waitedMs: Int64
   ) -> RecorderFailure {
     var failure = source(error, path: input ?? take.path)
     if let fault = error.fault {
-      var waited = ""
-      if case .wait(let seconds) = absence, seconds > 0 {
-        waited = ", and \(seconds) s of waiting didn't bring it back"
-      }
+      let waited =
+        waitedMs >= 500 ? ", and \((waitedMs + 500) / 1_000) s of waiting didn't bring it back" : ""
       failure.message = "\(fault.text)\(waited); \(take.path.display) holds what came before"
       return failure
     }
@@ -136,13 +144,8 @@ enum Failures {
     let place =
       error.committed
       ? "the take is sealed as \(error.kept.display), but not everything around it is done"
-      : "the partial take stays: \(error.kept.display)"
-    guard error.cause.call != PartialFolder.compare else {
-      return RecorderFailure(
-        code: 74, kind: "seal_failed", path: error.kept,
-        message: "another program has changed \(error.cause.path.display): it isn't sealed as a whole take; "
-          + "\(place); `holdfast recover` saves what is in it")
-    }
+      : "the partial take stays: \(error.kept.display); " + later(error.kept)
+    guard error.cause.call != PartialFolder.compare else { return changed(error.cause, kept: error.kept) }
     return RecorderFailure(
       code: 74, kind: "seal_failed", path: error.kept,
       message:
@@ -182,10 +185,23 @@ enum Failures {
     )
   }
 
+  /// What saves an unfinished take.
+  private static func later(_ partial: Path) -> String {
+    "when the disk works again, `holdfast recover \(partial.droppingSuffix(".partial").display)` seals it"
+  }
   static func lastPage(_ error: DiskError, partial: Path) -> RecorderFailure {
-    RecorderFailure(
+    guard error.call != PartialFolder.compare else { return changed(error, kept: partial) }
+    return RecorderFailure(
       code: 74, kind: "seal_failed", path: partial,
-      message: "sealing failed at step last_page: \(error.text); the partial take stays: \(partial.display)")
+      message: "sealing failed at step last_page: \(error.text); the partial take stays; " + later(partial))
+  }
+  /// Somebody has changed a file under the recorder's hands.
+  private static func changed(_ error: DiskError, kept: Path) -> RecorderFailure {
+    RecorderFailure(
+      code: 74, kind: "seal_failed", path: kept,
+      message: "another program has changed \(error.path.display): it isn't sealed as a whole take; "
+        + "the partial take stays: \(kept.display); `holdfast recover \(kept.droppingSuffix(".partial").display)` saves what is in it"
+    )
   }
 
   /// A take that a disk has ended, or whose end it didn't take.
@@ -196,7 +212,7 @@ enum Failures {
       : "recording ended there; all that was heard until then is sealed"
     return RecorderFailure(
       code: 74, kind: error.errno.isDiskFull ? "disk_full" : "disk_error", path: take.path,
-      message: "\(error.errno.text) (\(error.call)): \(what); "
+      message: "\(error.errno.text) (\(error.path.display)): \(what); "
         + (error.errno.isDiskFull
           ? "make room before the next one" : "look after the disk before the next one"))
   }

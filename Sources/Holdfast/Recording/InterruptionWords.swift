@@ -17,14 +17,17 @@ extension InterruptionReason {
       return "the microphone has delivered nothing for 2 s: look at its cable and its switch; \(wait)"
     case .suspended: return "the machine slept: what was said meanwhile is not in the take"
     case .overrunStorm:
-      return "the machine was too busy to listen: close what keeps it busy; sound is missing here"
+      return
+        "the machine, or its disk, was too busy to listen: close what keeps it busy; sound is missing here"
     case .routeChanged: return "another microphone is heard now: look whether it is the one you want"
     case .diskFull: return "the disk is full: make room within a minute; until then the take waits in memory"
     case .diskReadonly:
       return
         "the disk has become read-only: make it writable within a minute; until then the take waits in memory"
     case .diskError: return "the disk fails: look at its cable; for a minute the take waits in memory"
-    case .folderGone: return "the folder of the take is gone, or may no longer be written to"
+    case .folderGone:
+      return
+        "the take's file or folder was deleted, changed, or may no longer be written to: leave the takes folder alone while it records"
     case .left: return "the take is kept unfinished"
     case .killed: return "the recorder was killed"
     }

@@ -166,16 +166,16 @@ public final class Recorder: Sendable {
 
   // MARK: commands
 
-  public func pause() -> TakeMachine.Action { gate(.pause, at: nil) { $0.pause() } }
-  public func resume() -> TakeMachine.Action { gate(.resume, at: nil) { $0.resume() } }
+  public func pause() -> TakeMachine.Action { gate(at: nil, { .pause($0) }) { $0.pause() } }
+  public func resume() -> TakeMachine.Action { gate(at: nil, { .resume($0) }) { $0.resume() } }
   public func mark(label: String? = nil) -> TakeMachine.Action {
-    gate(.mark(label: label), at: nil) { $0.mark() }
+    gate(at: nil, { _ in .mark(label: label) }) { $0.mark() }
   }
   /// Pauses or resumes; starts an armed recorder.
   public func toggle() {
     switch state {
     case .armed: try? start()
-    case .paused: _ = resume()
+    case let state where state.isPaused: _ = resume()
     default: _ = pause()
     }
   }
@@ -187,14 +187,15 @@ public final class Recorder: Sendable {
   /// The same commands at an exact device frame that isn't captured yet: for scripts over files, and for tests.
   public func schedule(_ command: ScheduledCommand, atCaptureFrame frame: Int64) {
     switch command {
-    case .pause: _ = gate(.pause, at: frame) { $0.pause() }
-    case .resume: _ = gate(.resume, at: frame) { $0.resume() }
-    case .mark(let label): _ = gate(.mark(label: label), at: frame) { $0.mark() }
+    case .pause: _ = gate(at: frame, { .pause($0) }) { $0.pause() }
+    case .resume: _ = gate(at: frame, { .resume($0) }) { $0.resume() }
+    case .mark(let label): _ = gate(at: frame, { _ in .mark(label: label) }) { $0.mark() }
     }
   }
 
   private func gate(
-    _ kind: StreamEvent.Kind, at frame: Int64?, _ decide: (inout TakeMachine) -> TakeMachine.Action
+    at frame: Int64?, _ kind: (TakeState) -> StreamEvent.Kind,
+    _ decide: (inout TakeMachine) -> TakeMachine.Action
   ) -> TakeMachine.Action {
     // The decision and its place in the command list are one step, so that two callers can't swap them.
     advance { machine in
@@ -202,7 +203,8 @@ public final class Recorder: Sendable {
       switch action {
       case .closeGate, .openGate, .writeMark:
         if action == .closeGate { cell.notePause() }
-        running.withLock { $0?.signal.command(kind, atCaptureFrame: frame, time: .now) }
+        let event = kind(machine.state)
+        running.withLock { $0?.signal.command(event, atCaptureFrame: frame, time: .now) }
       default: break
       }
       return action

@@ -97,7 +97,7 @@ extension Recorder {
     // Packets, their page and their tail records, and a summary a second.
     let bytesPerSecond = Double(settings.encoder.bitrate) / 8 * 1.05 + 600
     let sync = SyncThread(
-      box: box, clock: queue.clock, elsewhere: settings.takesFolder, patience: patience,
+      box: box, clock: queue.clock, elsewhere: elsewhere, patience: patience,
       bytesPerSecond: bytesPerSecond, news: news)
     let isDevice = running.isDevice
     do throws(Errno) {
@@ -266,6 +266,7 @@ extension Recorder {
     var source = running.withLock { $0?.capture.end } ?? CaptureThread.End()
     if signal.captureHangs, let away = running.withLock({ $0?.capture.away }) {
       source.failure = .device(away.fault)
+      source.waitedMs = away.forMs
     }
     problems.withLock { $0 = source.problems }
     let taking = running.withLock { $0?.taking }
@@ -302,7 +303,7 @@ extension Recorder {
   private func endedArmed(_ source: CaptureThread.End) {
     if let failure = source.failure {
       _ = advance { $0.refused(permission: false) }
-      tell(.failed(Failures.source(failure, path: Path("the source"))))
+      tell(.failed(Failures.armed(failure, input: settings.inputPath)))
     } else if state == .armed {
       stop(.sourceEnd)
       tell(
@@ -349,6 +350,7 @@ extension Recorder {
         code: 74, kind: "folder_gone", path: take.path,
         message:
           "the take's folder or file was deleted while it was recorded, or may no longer be written to; it is whole, and now \(take.path.display)"
+          + taking.box.sweep().map { "; what was recorded until then stands in \($0.display) too" }.joined()
       )
     }
     if let failure = end.failure {
@@ -357,7 +359,7 @@ extension Recorder {
         message: "libopus failed (\(failure.text)); the take is sealed up to there")
     }
     if let failure = source.failure {
-      return Failures.midway(failure, take, input: settings.inputPath, absence: settings.absence)
+      return Failures.midway(failure, take, input: settings.inputPath, waitedMs: source.waitedMs)
     }
     return source.damage.map { Failures.damaged($0, take, input: settings.inputPath) }
   }
@@ -373,12 +375,25 @@ extension Recorder {
     do throws(DiskError) { (size, sha256) = try store.finish(granule: granule) } catch {
       throw Failures.lastPage(error, partial: partial.place.partialPath)
     }
-    let story = TakeStory(store.records, clampedTo: frames)
+    let records = store.records.map { $0.clamped(to: frames) }
+    let story = TakeStory(records, clampedTo: frames)
     let manifest = Manifest(
       outcome: .complete, effectiveFrames: frames, sizeBytes: size, sha256: sha256, story: story,
       noiseFloorDb: end.noiseFloorDb, bars: end.bars,
-      speech: SpeechFigures(story, frames: frames), ledger: TakeStory.embedded(store.records))
-    let file = try manifest.seal { (bytes) throws(SealError) in try partial.seal(manifest: bytes) }
+      speech: SpeechFigures(story, frames: frames), ledger: TakeStory.embedded(records))
+    let file: SealedFile
+    do throws(RecorderFailure) {
+      file = try manifest.seal { (bytes) throws(SealError) in try partial.seal(manifest: bytes) }
+    } catch {
+      // It went while it was sealed: once more, in another folder.
+      guard error.path == partial.place.partialPath, partial.isGone, (try? follow(taking.box)) != nil,
+        taking.box.current !== partial
+      else {
+        throw error
+      }
+      let moved = taking.box.current
+      file = try manifest.seal { (bytes) throws(SealError) in try moved.seal(manifest: bytes) }
+    }
     return SealedTake(
       path: file.path, effectiveFrames: frames, sizeBytes: size, sha256: sha256,
       pauseCount: story.pauses.count, outcome: .complete, endedBy: story.endedBy ?? .user,
@@ -388,15 +403,17 @@ extension Recorder {
 
   /// A take whose folder has gone since the last look is moved to the default takes folder now.
   private func follow(_ box: PartialBox) throws(RecorderFailure) {
-    let partial = box.current
-    guard partial.isGone else { return }
-    guard let folder = settings.takesFolder else {
-      if partial.place.isGone { throw Failures.folderGone(partial.place.partialPath, nil) }
-      return  // only the audio's name is lost: the seal makes it anew
+    guard box.current.isGone else { return }
+    do throws(DiskError) { _ = try box.move(into: elsewhere) } catch {
+      // Where only the audio's name is lost the seal makes it anew.
+      if box.current.place.isGone { throw Failures.folderGone(box.current.place.partialPath, error) }
     }
-    do throws(DiskError) { _ = try box.move(into: folder) } catch {
-      if partial.place.isGone { throw Failures.folderGone(partial.place.partialPath, error) }
-    }
+  }
+  /// Where a take goes whose folder has gone: the default takes folder; where that can't be, the folder it was in, then the
+  /// temporary one. A voice in the wrong place is better than none.
+  private var elsewhere: [Path] {
+    let temporary = settings.temporaryFolder
+    return [settings.takesFolder, settings.output?.parent, temporary].compactMap { $0 }
   }
 
   /// The front end has left: everything is on the disk, and stays as it is.

@@ -7,8 +7,10 @@ import Signal
 public struct RecordingSettings: Sendable {
   /// `…/NAME.opus`; nil for a new name in the standard takes folder.
   public var output: Path?
-  /// Where takes without `output` go.
+  /// Where takes without `output` go, and those whose own folder is deleted.
   public var takesFolder: Path?
+  /// Where a take goes whose folder is deleted, and that can go nowhere else.
+  public var temporaryFolder: Path?
   public var force = false
   /// Names the take; the same id, input and libraries give the same bytes. Nil for a random one.
   public var takeID: String?

@@ -9,7 +9,9 @@ import Synchronization
 struct StreamEvent: Sendable {
   enum Kind: Sendable {
     case start(StoreQueue)
-    case pause, resume
+    /// With the session's state from then on.
+    case pause(TakeState)
+    case resume(TakeState)
     case mark(label: String?)
     case loss(CaptureLoss)
     /// Frames, or their way to the disk, have stopped; and the session's state from then on.
@@ -221,7 +223,14 @@ final class SignalThread: @unchecked Sendable {
     }
   }
 
+  /// No frames come that would bring commands to take effect.
+  private var isAway = false
+
   private func apply(_ event: StreamEvent) {
+    place(event)
+    if isAway { flushGate() }
+  }
+  private func place(_ event: StreamEvent) {
     let position = conformer.position
     switch event.kind {
     case .start(let queue): begin(queue, event, at: position)
@@ -250,11 +259,17 @@ final class SignalThread: @unchecked Sendable {
     case .interrupted(let reason, _):
       note(event, at: position)
       guard reason.breaksSound else { return }
+      isAway = true
       endRun()  // all that was heard goes on its way, however long the wait
       interruptSilence()
+      clock.joint()
     case .resumed(let reason, _, _):
       note(event, at: position)
-      if reason.breaksSound { clock.joint() }
+      if reason.breaksSound {
+        flushGate()
+        isAway = false
+        clock.joint()
+      }
     }
   }
   private func note(_ event: StreamEvent, at position: Int64) {
@@ -333,13 +348,16 @@ final class SignalThread: @unchecked Sendable {
   private func taken(_ transition: TakeClock.Transition) {
     let at = transition.effectiveFrame
     switch transition.command {
-    case .pause where transition.closed: onEvent(.state(.paused, effectiveFrames: at))
+    case .pause where transition.closed: onEvent(.state(paused, effectiveFrames: at))
     case .pause:
-      path.record(.pause(nextGateTime()), capture: transition.captureFrame, effective: at)
+      let (time, state) = nextGate()
+      paused = state ?? .paused
+      path.record(.pause(time), capture: transition.captureFrame, effective: at)
       path.edge(captureFrames: transition.captureFrame)
     case .resume:
-      path.record(.resume(nextGateTime()), capture: transition.captureFrame, effective: at)
-      onEvent(.state(.recording, effectiveFrames: at))
+      let (time, state) = nextGate()
+      path.record(.resume(time), capture: transition.captureFrame, effective: at)
+      onEvent(.state(state ?? .recording, effectiveFrames: at))
     case .leaveOut, .takeIn:
       let leftOut = transition.command == .leaveOut
       path.record(.silence(leftOut: leftOut), capture: transition.captureFrame, effective: at)
@@ -349,7 +367,15 @@ final class SignalThread: @unchecked Sendable {
     }
   }
   /// Commands take effect in the order they were given.
-  private func nextGateTime() -> EventTime { gates.isEmpty ? .now : gates.removeFirst().time }
+  private func nextGate() -> (time: EventTime, state: TakeState?) {
+    guard !gates.isEmpty else { return (.now, nil) }
+    let event = gates.removeFirst()
+    switch event.kind {
+    case .pause(let state), .resume(let state): return (event.time, state)
+    default: return (event.time, nil)
+    }
+  }
+  private var paused = TakeState.paused
 
   private func noted(_ event: StreamEvent, _ transition: TakeClock.Transition) {
     let at = transition.effectiveFrame

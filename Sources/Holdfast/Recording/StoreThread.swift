@@ -192,6 +192,7 @@ final class StoreThread: @unchecked Sendable {
 extension DiskError {
   /// What it means for a take.
   var interruption: InterruptionReason {
+    if call == PartialFolder.compare { return .folderGone }  // somebody has cut the file
     if errno.isDiskFull { return .diskFull }
     return errno.code == EROFS ? .diskReadonly : .diskError
   }

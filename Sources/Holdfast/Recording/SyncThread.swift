@@ -24,7 +24,7 @@ final class SyncThread: @unchecked Sendable {
   static let interval: Int64 = 500_000_000
   private let box: PartialBox
   private let clock: DiskClock
-  private let elsewhere: Path?
+  private let elsewhere: [Path]
   private let patience: Int64
   private let news: DiskNews
   private let stopped = CountingSemaphore()
@@ -37,10 +37,10 @@ final class SyncThread: @unchecked Sendable {
   private(set) var failure: DiskError?
 
   /// - Parameters:
-  ///   - elsewhere: the folder for a take whose own has gone; nil for none.
+  ///   - elsewhere: folders for a take whose own has gone, the best first.
   ///   - patience: nanoseconds for which a sync that fails is tried again.
   init(
-    box: PartialBox, clock: DiskClock, elsewhere: Path?, patience: Int64, bytesPerSecond: Double,
+    box: PartialBox, clock: DiskClock, elsewhere: [Path], patience: Int64, bytesPerSecond: Double,
     news: DiskNews
   ) {
     self.box = box
@@ -72,7 +72,7 @@ final class SyncThread: @unchecked Sendable {
     if !isGone { news.onTrouble(.folder, .folderGone) }
     isGone = true
     // Where that fails it is tried again with the next sync.
-    guard let elsewhere, let path = try? box.move(into: elsewhere) else { return }
+    guard let path = try? box.move(into: elsewhere) else { return }
     isGone = false
     news.onRecovery(.folder, path)
   }

@@ -12,6 +12,7 @@ struct TakePath {
   private var bars = LiveBars()
   private var silence = NoSignalDetector(rate: takeRate)
   private var isSilent = false
+  private var silences = 0  // stretches that were told
   private var clipping = ClippingWatch()
   private var quiet = QuietWatch()
   private var quietBlocks = 0  // of `silence`, seen by `quiet`
@@ -46,7 +47,7 @@ struct TakePath {
     speech = continuing?.speech ?? SpeechDetector(minPauseMs: minPauseMs)
     guard let continuing else { return }
     (meter, bars, silence) = (continuing.meter, continuing.bars, continuing.silence)
-    isSilent = silence.isActive
+    (isSilent, silences) = (silence.isActive, silence.stretches.count)
     clipping = ClippingWatch(from: continuing.effectiveFrames)
     quietBlocks = silence.blocks
     packets = continuing.packets
@@ -98,13 +99,7 @@ struct TakePath {
       }
       hear(part, captureFrames)
       silence.push(part)
-      if silence.isActive != isSilent {
-        isSilent = silence.isActive
-        onEvent(
-          .warning(
-            .noSignal, active: isSilent,
-            atFrame: silence.activeSince ?? silence.stretches.last?.upperBound ?? 0))
-      }
+      tellSilence()
       if silence.blocks != quietBlocks { warnOfQuiet() }
       let at = frameCount
       var target = frames.mutableSpan
@@ -116,6 +111,20 @@ struct TakePath {
         lastSummary = meter.totals.frames
         summarise(meter.totals, captureFrames: captureFrames)
       }
+    }
+  }
+
+  private mutating func tellSilence() {
+    // One that began and ended since the last look, or ended: its end, behind its start where that wasn't told yet.
+    if silence.stretches.count > silences, let stretch = silence.stretches.last {
+      silences = silence.stretches.count
+      if !isSilent { onEvent(.warning(.noSignal, active: true, atFrame: stretch.lowerBound)) }
+      onEvent(.warning(.noSignal, active: false, atFrame: stretch.upperBound))
+      isSilent = false
+    }
+    if let since = silence.activeSince, !isSilent {
+      isSilent = true
+      onEvent(.warning(.noSignal, active: true, atFrame: since))
     }
   }
 

@@ -18,13 +18,20 @@ struct RecoveredStory {
   private let isStopped: Bool
   private let wasLeft: Bool
   private let isKnown: Bool
+  /// What a disk that took nothing may have cost at the end.
+  private let unstoredMs: Int64
   private let isLive: Bool
 
   /// - Parameters:
   ///   - ledger: its whole records.
   ///   - known: false where they don't tell what take it is.
   ///   - writtenMs: when its files were written last, ms since 1970.
-  init(_ ledger: [LedgerRecord], _ plan: PartialAudio, known: Bool, writtenMs: Int64?) {
+  ///   - aliveMs: when its recorder showed last that it lived.
+  init(_ ledger: [LedgerRecord], _ plan: PartialAudio, known: Bool, writtenMs: Int64?, aliveMs: Int64?) {
+    // A recorder that lived on for seconds without writing, though there was something to be written, had a disk that took
+    // nothing.
+    let silent = writtenMs.flatMap { written in aliveMs.map { $0 - written } } ?? 0
+    unstoredMs = silent > 1_000 && Self.wasKeeping(ledger) ? silent : 0
     let modified = writtenMs ?? Stamp.wallMilliseconds
     let times = ledger.compactMap(\.event.time)
     isKnown = known
@@ -54,6 +61,22 @@ struct RecoveredStory {
       ]
     }
     for hole in plan.holes { insert(hole, plan.preSkip) }
+  }
+
+  /// Sound went into the take when the ledger ends: no pause, no silence that is left out, no device that is away.
+  private static func wasKeeping(_ ledger: [LedgerRecord]) -> Bool {
+    var (paused, left, away) = (false, false, false)
+    for record in ledger {
+      switch record.event {
+      case .pause: (paused, left) = (true, false)
+      case .resume: paused = false
+      case .silence(let leftOut): left = leftOut
+      case .interruption(let reason, _): away = away || reason.breaksSound
+      case .continued(_, _, _, let reason): if reason?.breaksSound ?? true { away = false }
+      default: break
+      }
+    }
+    return !paused && !left && !away
   }
 
   /// A take that was killed between its first record and its start has one all the same.
@@ -101,6 +124,7 @@ struct RecoveredStory {
     // A page, and what wasn't synced: all that a tail may hold.
     if !plan.isComplete, !plan.isEnded, contents.hasDamagedTail { known += 2_000 }
     if plan.isComplete || plan.isEnded || wasLeft { return known }
+    known += unstoredMs
     if !isKnown { return known + Self.powerCutMs }
     if !isLive { return known + Self.readAheadMs }
     return known + (isOfThisBoot ? Self.killMs : Self.powerCutMs)

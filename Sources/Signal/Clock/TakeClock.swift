@@ -63,7 +63,12 @@ public struct TakeClock: Sendable {
   /// Counts positions back: frames that were let go by while waiting come once more.
   public mutating func step(back frames: Int64) { position -= frames }
   /// The next frames follow on ones that are missing: they fade in.
-  public mutating func joint() { if gate == .open { fadedIn = 0 } }
+  ///
+  /// A pause right there closes at once: there is nothing to fade out.
+  public mutating func joint() {
+    if gate == .open { (fadedIn, isAtJoint) = (0, true) }
+  }
+  private var isAtJoint = false
 
   /// Nothing more is kept: the limit is reached, or the take was ended.
   public var isFull: Bool { hasEnded || (maxFrames.map { effectiveFrames >= $0 } ?? false) }
@@ -131,6 +136,14 @@ public struct TakeClock: Sendable {
     while let next = commands.first, next.position <= position, canApply(next.command) {
       commands.removeFirst()
       switch (next.command, gate) {
+      case (.pause, .open) where isAtJoint:
+        gate = .closed
+        lastPause = next.captureFrame
+        transition(
+          Transition(
+            command: .pause, captureFrame: next.captureFrame, effectiveFrame: effectiveFrames))
+        transition(closedPause)
+        continue
       case (.pause, .open):
         gate = .fadingOut(done: 0)
         lastPause = next.captureFrame
@@ -168,6 +181,7 @@ public struct TakeClock: Sendable {
     position += Int64(n)
     guard kept else { return }
     effectiveFrames += Int64(n)
+    isAtJoint = isAtJoint && n == 0
     fadedIn = min(Self.fadeFrames, fadedIn + n)
     if case .fadingOut(let done) = gate { gate = .fadingOut(done: done + n) }
   }

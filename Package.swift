@@ -60,7 +60,7 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport",
       swiftSettings: [.treatAllWarnings(as: .error)]),
-    tests("HoldfastTests", ["TestSupport", "Holdfast", "Capture"]),
+    tests("HoldfastTests", ["TestSupport", "Holdfast", "Capture", "Encoding"]),
     tests("CaptureTests", ["Capture", "Signal", "Platform"]),
     tests("CaptureALSATests", ["Capture", "Signal", "Platform"]),
     tests("SignalTests", ["TestSupport", "Signal"]),

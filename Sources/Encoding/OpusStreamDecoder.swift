@@ -3,9 +3,10 @@
 ///
 /// Pulls page by page in constant memory. Keep it on one thread at a time.
 public struct OpusStreamDecoder: ~Copyable {
-  /// Frames decoded and thrown away in front of a place sought: RFC 7845 section 4.6 asks for 80 ms.
-  static let preroll: Int64 = 3_840
+  /// RFC 7845 section 4.6: 80 ms. Speech may need ten times as much to sound right, and 3 s to be the same bit by bit.
+  public static let leastPreRoll: Int64 = 3_840
 
+  private let preRoll: Int64
   private var reader: OpusStreamReader
   private var codec: OpusMultistreamDecoder?
   private var isStale = false  // the codec's state isn't that of the packet before
@@ -26,11 +27,19 @@ public struct OpusStreamDecoder: ~Copyable {
   /// Packets that libopus refused so far, each silence of its length now.
   public private(set) var badPackets: [OpusProblem] = []
 
+  /// Frames given out so far, or passed by, that are silence in place of lost audio; the first 1 000 stretches.
+  public private(set) var lost: [Range<Int64>] = []
+
   /// Reads up to the first audio.
   ///
-  /// - Parameter read: the file's bytes from its start.
+  /// - Parameters:
+  ///   - read: the file's bytes from its start.
+  ///   - preRoll: frames decoded and thrown away in front of a place sought.
   /// - Throws: what `OpusStreamReader.nextStep` does; `.codec` where libopus refuses the head.
-  public init(read: @escaping OggReadBytes) throws(OpusFileError) {
+  public init(
+    read: @escaping OggReadBytes, preRoll: Int64 = leastPreRoll
+  ) throws(OpusFileError) {
+    self.preRoll = preRoll
     var steps = OpusStreamReader(read: read)
     guard case .part(let first)? = try steps.nextStep() else {
       throw .noAudio("no part of the file can be read")
@@ -110,6 +119,7 @@ public struct OpusStreamDecoder: ~Copyable {
       return false
     case .part(let next): try begin(next)
     case .silence(let frames):
+      lose(position..<(position + frames))
       silence = frames
       isStale = true
     case .packet(let packet): decode(packet)
@@ -125,7 +135,7 @@ public struct OpusStreamDecoder: ~Copyable {
   }
 
   private mutating func decode(_ packet: OpusPacket) {
-    if packet.atFrame + Int64(packet.kept.count) <= target - Self.preroll {  // on the way to a place sought
+    if packet.atFrame + Int64(packet.kept.count) <= target - preRoll {  // on the way to a place sought
       position += Int64(packet.kept.count)
       isStale = true
       return
@@ -137,12 +147,17 @@ public struct OpusStreamDecoder: ~Copyable {
     if frames == packet.frames { return }
     isStale = true
     for i in decoded.indices { decoded[i] = 0 }
+    lose(packet.atFrame..<(packet.atFrame + Int64(packet.kept.count)))
     guard badPackets.count < OpusFileFacts.listed else { return }
     badPackets.append(
       OpusProblem(
         .badPacket, offset: packet.pageOffset, bytes: Int64(packet.bytes.count), atFrame: packet.atFrame,
         lengthFrames: Int64(packet.kept.count), audioAffected: true,
         "packet \(packet.index) can't be decoded; it is silence now"))
+  }
+
+  private mutating func lose(_ frames: Range<Int64>) {
+    if lost.count < OpusFileFacts.listed, !frames.isEmpty { lost.append(frames) }
   }
 
   private mutating func copy(_ count: Int, to samples: inout MutableSpan<Float>, at frame: Int) {

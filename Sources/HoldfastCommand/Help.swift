@@ -61,6 +61,15 @@ enum Help {
         "The trash is a folder beside the takes. What is in it is deleted when it is older than 7 days, by `list --trash`",
         "and at the end of the next recording in that folder; `holdfast list --trash --empty [DIR]` deletes it at once.",
       ]
+    case .export:
+      [
+        "", "examples:", "  holdfast export talk.opus -o talk.wav",
+        "  holdfast export talk.opus --from 01:02.500 --to 01:10 -o clip.opus",
+        "  holdfast export interview.flac --from 1:00:00 -o end.wav", "",
+        "FILE is whatever inspect reads, also an unfinished take or - for standard input; .opus is cut out of Ogg Opus",
+        "only. The stretch is exact to the sample; the file appears once it is whole.",
+        "Exit codes: 0 done, 64 a stretch that isn't in the file, 65 audio in it is lost, 66 no such file, 73 FILE exists.",
+      ]
     case .restore:
       [
         "", "examples:", "  holdfast restore talk.opus", "  holdfast restore ~/talks/talk.opus",

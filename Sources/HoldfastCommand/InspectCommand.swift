@@ -141,7 +141,7 @@ enum ListCommand {
       throw UsageError("no takes folder: neither XDG_DATA_HOME nor HOME is set; name a folder")
     }
     do throws(RecorderFailure) {
-      let takes = try TakeList.list(folder)
+      let takes = try TakeStore(folder: folder).takes()
       if json {
         for take in takes { output.json(take.json) }
         return 0
@@ -156,6 +156,9 @@ enum ListCommand {
           pad(clockText(take.durationMs), 9) + pad(take.kind.rawValue, 12) + pad("\(take.pauseCount)", 8)
             + pad("\(take.sizeBytes)", 12) + take.path.name.display)
         if let fault = take.fault { output.line("         \(fault)") }
+        if let reason = take.interruption, reason != .killed {
+          output.line("         interrupted: \(reason.rawValue)")
+        }
       }
       return 0
     } catch {

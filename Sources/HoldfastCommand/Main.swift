@@ -62,6 +62,9 @@ import Platform
       case .list:
         return try arguments.has("--trash") || arguments.has("--empty")
           ? TrashCommand.list(arguments, output) : ListCommand.run(arguments, output)
+      case .export:
+        Output.silenceLibraries()
+        return try ExportCommand.run(arguments, output)
       case .restore: return try TrashCommand.restore(arguments, output)
       case .devices: return try DevicesCommand.run(arguments, output)
       case .help: return try Help.run(arguments, output)

@@ -1,8 +1,9 @@
+import Holdfast
 import Platform
 
 /// The commands, in the order that help shows them.
 enum CommandName: String, CaseIterable {
-  case record, inspect, recover, list, restore, verify, devices, help
+  case record, inspect, recover, list, export, restore, verify, devices, help
 
   var arguments: String {
     switch self {
@@ -10,6 +11,7 @@ enum CommandName: String, CaseIterable {
     case .inspect, .verify: "FILE…"
     case .recover: "[FILE.opus | DIR]"
     case .list: "[DIR]"
+    case .export: "FILE -o FILE"
     case .restore: "NAME.opus"
     case .devices: ""
     case .help: "[COMMAND]"
@@ -22,6 +24,7 @@ enum CommandName: String, CaseIterable {
     case .recover: "seals takes whose recorder was killed"
     case .verify: "checks takes: pages, checksum, decoded length, ledger, manifest"
     case .list: "lists takes and partial takes of a folder, or what is in its trash"
+    case .export: "writes a take or a stretch of it to a WAV, FLAC or Opus file"
     case .restore: "brings a discarded or replaced take back from the trash"
     case .devices: "lists the sound devices that can record"
     case .help: "explains a command"
@@ -52,6 +55,11 @@ struct Option {
       "--output", "-o", "FILE.opus", [.record], "the take's file; without it a new name in the takes folder"),
     Option(
       "--continue", nil, "FILE.opus", [.record], "goes on with an unfinished take, in the same file"),
+    Option(
+      "--output", "-o", "FILE", [.export],
+      "NAME.wav or NAME.flac (16 bit), or NAME.opus (cut, not encoded anew)"),
+    Option("--from", nil, "TIME", [.export], "mm:ss[.mmm] or h:mm:ss[.mmm]; default the start"),
+    Option("--to", nil, "TIME", [.export], "where it ends; default the end"),
     Option("--input", nil, "SPEC", [.record], "alsa:NAME, file:PATH, - (raw samples), or tone:HZ[,DBFS]"),
     Option("--realtime", nil, nil, [.record], "reads a file or tone at the speed it sounds"),
     Option(
@@ -77,11 +85,12 @@ struct Option {
     Option(
       "--force", nil, nil, [.record],
       "replaces an existing take when the new one is sealed; the old one goes to the trash"),
+    Option("--force", nil, nil, [.export], "replaces an existing file, which goes to the trash beside it"),
     Option("--session", nil, "ID", [.record], "goes into the take's context"),
     Option("--round", nil, "N", [.record], "goes into the take's context"),
     Option("--take-id", nil, "ID", [.record], "names the take: same id and input give the same bytes"),
     Option(
-      "--json", nil, nil, [.record, .inspect, .recover, .list, .restore, .verify, .devices],
+      "--json", nil, nil, [.record, .inspect, .recover, .list, .export, .restore, .verify, .devices],
       "one JSON object a line, and nothing else on standard output"),
     Option("--trash", nil, nil, [.list], "what was discarded or replaced, and how long it is kept yet"),
     Option("--empty", nil, nil, [.list], "with --trash: deletes all of it now, for good"),
@@ -117,6 +126,16 @@ struct Arguments {
     }
     guard range.contains(value) else {
       throw UsageError("\(option) \(value): it must lie in \(range.lowerBound) to \(range.upperBound)")
+    }
+    return value
+  }
+  /// A time of a file, in milliseconds.
+  func time(_ option: String) throws(UsageError) -> Int64? {
+    guard let text = text(option) else { return nil }
+    guard let value = ClipTime.milliseconds(text) else {
+      throw UsageError(
+        "\(option) \(values[option]?.display ?? ""): a time is mm:ss, mm:ss.mmm or h:mm:ss.mmm, such as 01:02.500"
+      )
     }
     return value
   }

@@ -32,18 +32,32 @@ struct SignalWatcher {
     stop: @escaping @Sendable () -> Void, toggle: @escaping @Sendable () -> Void,
     mark: @escaping @Sendable () -> Void
   ) throws(Errno) {
+    try start { signal in
+      switch signal {
+      case SIGUSR1: toggle()
+      case SIGUSR2: mark()
+      default: stop()
+      }
+    }
+  }
+  /// Hands on the number of each signal that comes.
+  func start(_ received: @escaping @Sendable (Int32) -> Void) throws(Errno) {
     let watched = watched
     _ = try Thread(name: "hf-signals") {
       var set = Self.set(watched)
       while true {
         var signal: Int32 = 0
         guard unsafe sigwait(&set, &signal) == 0 else { continue }
-        switch signal {
-        case SIGUSR1: toggle()
-        case SIGUSR2: mark()
-        default: stop()
-        }
+        received(signal)
       }
     }
+  }
+
+  /// Ends the process by a signal that was held back, as if it had come now.
+  static func die(of signal: Int32) -> Never {
+    var set = set([signal])
+    unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    raise(signal)
+    exit(128 + signal)
   }
 }

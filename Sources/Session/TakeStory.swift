@@ -123,6 +123,9 @@ public struct TakeStory: Sendable, Equatable {
     }
   }
 
+  /// What the take was still interrupted by when its ledger ended: the newest; nil where it was recorded until then.
+  public var openInterruption: InterruptionReason? { interruptions.last { $0.lengthMs == nil }?.reason }
+
   /// Effective frames at which sound doesn't belong to what came before it.
   public var edges: [Int64] {
     var all = pauses.map(\.frame) + autoPauses.map(\.frame)

@@ -26,6 +26,11 @@ public struct PartialContents: Sendable {
     let inside = try Disk.openFolder(name.partial, in: parent)
     self.init(inside, recording: PartialFolder.isRecording(name, in: parent))
   }
+  /// One that nobody records, under any name: set aside, or in the trash.
+  public init(folder: Path, setAside name: Path) throws(DiskError) {
+    let parent = try Disk.openFolder(folder)
+    self.init(try Disk.openFolder(name, in: parent), recording: false)
+  }
   init(_ inside: borrowing Descriptor, recording: Bool) {
     self.recording = recording
     let names = [TakeName.Inside.ledger] + TakeName.Inside.tails

@@ -31,7 +31,7 @@ public struct Trash: Sendable {
   /// - Parameter parent: the folder of the takes, where that isn't `source`.
   /// - Returns: the entry.
   @discardableResult
-  func take(_ names: [Path], from source: borrowing Descriptor) throws(DiskError) -> Path {
+  public func take(_ names: [Path], from source: borrowing Descriptor) throws(DiskError) -> Path {
     try take(names, from: source, trashIn: source)
   }
   @discardableResult

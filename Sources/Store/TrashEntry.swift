@@ -9,6 +9,8 @@ public struct TrashEntry: Sendable, Equatable {
     case manifest(TakeName)
     /// What recovery cut off, or kept of a damaged file.
     case cut(Path)
+    /// An export that another replaced.
+    case export(Path)
     /// A partial take that is just being deleted, or was when somebody killed the one who did it.
     case dying(Path)
     case note
@@ -34,7 +36,7 @@ public struct TrashEntry: Sendable, Equatable {
     items.compactMap { item in
       switch item {
       case .sealed(let take), .partial(let take): take
-      case .manifest, .cut, .dying, .note, .foreign: nil
+      case .manifest, .cut, .export, .dying, .note, .foreign: nil
       }
     }
   }
@@ -43,7 +45,7 @@ public struct TrashEntry: Sendable, Equatable {
     items.compactMap { item in
       switch item {
       case .manifest(let take): take.manifest
-      case .cut(let name), .foreign(let name): name
+      case .cut(let name), .export(let name), .foreign(let name): name
       case .sealed, .partial, .dying, .note: nil
       }
     }
@@ -74,6 +76,7 @@ public struct TrashEntry: Sendable, Equatable {
     case .file where name.hasSuffix(".take.json"):
       .manifest(TakeName(audio: name.droppingSuffix(".take.json").addingSuffix(".opus")))
     case .file where TakeName.Inside.cut.contains(name): .cut(name)
+    case .file where name.hasSuffix(".wav") || name.hasSuffix(".flac"): .export(name)
     case .folder where name.hasSuffix(dyingSuffix) && isOurs(name, in: inside): .dying(name)
     case .folder where name.hasSuffix(".opus.partial") && holdsTake(name, in: inside):
       .partial(TakeName(audio: name.droppingSuffix(".partial")))
@@ -81,7 +84,7 @@ public struct TrashEntry: Sendable, Equatable {
     default: .foreign(name)
     }
   }
-  private static func holdsTake(_ name: Path, in inside: borrowing Descriptor) -> Bool {
+  static func holdsTake(_ name: Path, in inside: borrowing Descriptor) -> Bool {
     guard let folder = try? Disk.openFolder(name, in: inside) else { return false }
     let telling = [TakeName.Inside.audio, TakeName.Inside.ledger] + TakeName.Inside.tails
     return telling.contains { Disk.identity($0, in: folder)?.kind == .file }
@@ -193,7 +196,7 @@ extension Trash {
       switch item {
       case .sealed(let take): try Disk.remove(take.audio, in: inside)
       case .manifest(let take): try Disk.remove(take.manifest, in: inside)
-      case .cut(let name): try Disk.remove(name, in: inside)
+      case .cut(let name), .export(let name): try Disk.remove(name, in: inside)
       case .dying(let name): try remove(name, in: inside)
       case .partial(let take):
         // Claimed in one step: whoever brings it back meanwhile has it whole, or finds nothing.

@@ -13,8 +13,15 @@ public struct ListedTake: Sendable {
   public var sizeBytes: Int64
   public var pauseCount: Int
   public var startedMs: Int64?
+  /// Milliseconds that are missing to its `minValidMs`, rounded up; 0 where it is long enough.
   public var missingMs: Int64
-  public var context: JSON?
+  /// Milliseconds that its `maxMs` still leaves; nil without such a limit, and for what isn't a take.
+  public var remainingMs: Int64?
+  /// Why an unfinished take that nobody records isn't sealed.
+  public var interruption: InterruptionReason?
+  /// The front end's own, as it was given to the recorder.
+  public var contextText: String?
+  public var context: JSON? { contextText.map(TakeDescription.contextJSON) }
   /// Why it can't be read.
   public var fault: String?
 
@@ -28,6 +35,8 @@ public struct ListedTake: Sendable {
       ("effective_frames", .int(effectiveFrames)), ("size_bytes", .int(sizeBytes)),
       ("pause_count", .int(Int64(pauseCount))), ("missing_ms", .int(missingMs)),
     ]
+    if let remainingMs { fields.append(("remaining_ms", .int(remainingMs))) }
+    if let interruption { fields.append(("reason", .string(interruption.rawValue))) }
     if let startedMs { fields.append(("started_at", .string(Stamp.rfc3339(startedMs)))) }
     if let context { fields.append(("context", context)) }
     if let fault { fields.append(("message", .string(fault))) }
@@ -57,12 +66,14 @@ public enum TakeList {
   static func read(_ entry: TakeEntry) -> ListedTake {
     var take = ListedTake(
       path: entry.path, kind: .foreign, effectiveFrames: 0, sizeBytes: entry.size, pauseCount: 0,
-      startedMs: nil,
-      missingMs: 0, context: nil, fault: nil)
+      startedMs: nil, missingMs: 0, fault: nil)
     func tell(_ story: TakeStory) {
       take.pauseCount = story.pauses.count
       take.startedMs = story.startedMs
-      take.context = story.description?.contextJSON
+      take.contextText = story.description?.context
+      if let most = story.description?.maxMs, most > 0 {
+        take.remainingMs = max(0, most - take.durationMs)
+      }
       take.missingMs = Manifest.missingMs(
         frames: take.effectiveFrames, minValidMs: story.description?.minValidMs ?? 0)
     }
@@ -96,6 +107,10 @@ public enum TakeList {
       take.path = entry.folder.appending(name)
       take.fault =
         PartialContents.reason(folder: entry.folder, unreadable: name) ?? "it was set aside as unreadable"
+      if let contents = try? PartialContents(folder: entry.folder, setAside: name) {
+        tell(TakeStory(contents.ledger.records, clampedTo: 0))
+        (take.missingMs, take.remainingMs) = (0, nil)
+      }
     case .partial(let recording):
       take.kind = recording ? .recording : .unfinished
       do throws(DiskError) {
@@ -107,7 +122,10 @@ public enum TakeList {
         {
           take.effectiveFrames = whole.frames
         }
-        tell(TakeStory(contents.ledger.records, clampedTo: take.effectiveFrames))
+        let story = TakeStory(contents.ledger.records, clampedTo: take.effectiveFrames)
+        tell(story)
+        take.fault = contents.failure?.text
+        if !recording { take.interruption = story.openInterruption ?? .killed }
       } catch {
         take.kind = .unreadable
         take.fault = error.text

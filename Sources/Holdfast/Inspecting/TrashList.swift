@@ -103,6 +103,7 @@ public enum TakeTrash {
     for item in entry.items {
       switch item {
       case .cut: return "what recovery cut off or found torn: \(names)"
+      case .export: return "an export that another replaced: \(names)"
       case .foreign: return "not Holdfast's, and never deleted: \(names)"
       case .manifest: return "a manifest without its take: \(names)"
       case .sealed, .partial, .dying, .note: continue

@@ -11,7 +11,8 @@ final class FreshFile {
   private let place: Path
   private let folder: Descriptor
   private let hidden: Path
-  private let file: Descriptor
+  /// Written by its owner, through `append` or by itself.
+  let file: Descriptor
   private var buffer: [UInt8] = []
   private var written: Int64 = 0
   private var isCommitted = false
@@ -88,6 +89,21 @@ final class FreshFile {
       }
       return (name, true)
     }
+  }
+
+  /// Syncs it and gives it a name, never over another file.
+  ///
+  /// - Parameter replaced: what may stand there; these go to the trash first. None: nothing may.
+  /// - Throws: EEXIST where something stands there.
+  func commit(as name: Path, replacing replaced: [Path]) throws(DiskError) {
+    try flush()
+    try Disk.syncData(file, path: hidden)
+    if replaced.contains(where: { Disk.identity($0, in: folder) != nil }) {
+      try Trash(folder: place).take(replaced, from: folder)
+    }
+    try Disk.rename(hidden, in: folder, to: name, in: folder)
+    isCommitted = true
+    try Disk.syncFolder(folder, path: place)
   }
 
   private func isSame(_ name: Path) throws(DiskError) -> Bool {

@@ -33,6 +33,7 @@ help:
 
 build: deps
 	scripts/steady $(SWIFT) build -c release
+	@cd "$$($(SWIFT) build -c release --show-bin-path)" && ln -sf libholdfast-c.so libholdfast.so.0 && ln -sf libholdfast.so.0 libholdfast.so
 
 record: build
 	@scripts/record "$$($(SWIFT) build -c release --show-bin-path)/holdfast"

@@ -56,6 +56,9 @@ let package = Package(
     .executableTarget(
       name: "HoldfastCommand", dependencies: ["Holdfast", "Platform"], swiftSettings: strict),
 
+    .executableTarget(
+      name: "HoldfastExample", dependencies: ["Holdfast"], path: "examples/swift", swiftSettings: strict),
+
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(
       name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport",

@@ -198,13 +198,49 @@ private func copied(_ bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
 // MARK: takes
 
 @c @implementation public func holdfast_list(
-  _ folder: UnsafePointer<CChar>?, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+  _ folder: UnsafePointer<CChar>?, _ context: UnsafePointer<CChar>?,
+  _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 ) -> Int32 {
-  let named = unsafe folder.map { unsafe Settings.path($0) }
+  let (place, text) = unsafe (
+    folder.map { unsafe Settings.path($0) }, context.map { unsafe String(cString: $0) }
+  )
   return unsafe answer(json) { () throws(RecorderFailure) in
-    guard let place = named ?? Settings.standardFolder else { throw Settings.noFolder }
-    return try TakeList.list(place).map(\.json.line)
+    try Settings.store(place).pending(context: text).map(\.json.line)
   }
+}
+@c @implementation public func holdfast_unfinished(
+  _ folder: UnsafePointer<CChar>?, _ context: UnsafePointer<CChar>?,
+  _ path: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> Int32 {
+  guard !Handles.isForked else { return HOLDFAST_FORKED.code }
+  guard let path = unsafe path else { return HOLDFAST_ARGUMENT.code }
+  unsafe path.pointee = nil
+  let (place, text) = unsafe (
+    folder.map { unsafe Settings.path($0) }, context.map { unsafe String(cString: $0) }
+  )
+  do throws(RecorderFailure) {
+    let takes = try Settings.store(place).pending(context: text).filter { $0.kind == .unfinished }
+    guard let newest = takes.max(by: { ($0.startedMs ?? 0) < ($1.startedMs ?? 0) }) else {
+      return HOLDFAST_END.code
+    }
+    unsafe path.pointee = copied(newest.path.bytes)
+    return HOLDFAST_OK.code
+  } catch { return error.code == 66 ? HOLDFAST_END.code : error.code }
+}
+@c @implementation public func holdfast_wipe(
+  _ folder: UnsafePointer<CChar>?, _ context: UnsafePointer<CChar>?
+) -> Int32 {
+  guard !Handles.isForked else { return HOLDFAST_FORKED.code }
+  let (place, text) = unsafe (
+    folder.map { unsafe Settings.path($0) }, context.map { unsafe String(cString: $0) }
+  )
+  do throws(RecorderFailure) {
+    let store = try Settings.store(place)
+    let result: WipeResult
+    if let text { result = try store.wipe(context: text) } else { result = try store.wipeAll() }
+    if !result.recording.isEmpty { return HOLDFAST_BUSY.code }
+    return result.isComplete ? HOLDFAST_OK.code : HOLDFAST_IO.code
+  } catch { return error.code }
 }
 @c @implementation public func holdfast_inspect(
   _ path: UnsafePointer<CChar>?, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?

@@ -13,6 +13,10 @@ enum Settings {
       return unsafe path(value)
     }
   }
+  static func store(_ folder: Path?) throws(RecorderFailure) -> TakeStore {
+    guard let folder = folder ?? standardFolder else { throw noFolder }
+    return TakeStore(folder: folder)
+  }
   static var noFolder: RecorderFailure {
     RecorderFailure(
       code: 73, kind: "no_folder",

@@ -174,8 +174,15 @@ typedef void (*holdfast_callback)(const holdfast_event *event, void *user);
 int holdfast_recorder_set_callback(holdfast_recorder *recorder, holdfast_callback callback, void *user);
 
 /* JSON texts as the command prints them with --json; yours to free. On an error too: an object with `code`, `kind`, `message`. */
-/* A line a take of the folder (NULL: the standard one): docs/schema/list.json. Nothing is changed. */
-int holdfast_list(const char *folder, char **json);
+/* A line a take of the folder (NULL: the standard one), finished, unfinished and unreadable: docs/schema/list.json. `context`: only
+ * those of this one; NULL: all. Nothing is changed, nothing decoded. */
+int holdfast_list(const char *folder, const char *context, char **json);
+/* NAME.opus of the newest unfinished take that nobody records, of this context or (NULL) of any, for `unfinished` of a recorder
+ * or for holdfast_recover; yours to free. END where there is none. */
+int holdfast_unfinished(const char *folder, const char *context, char **path);
+/* Deletes for good: all takes of a context, or (NULL) of the whole folder, unfinished and discarded ones too. BUSY where one
+ * is being recorded: the others are gone. */
+int holdfast_wipe(const char *folder, const char *context);
 /* What the file at `path` is: docs/schema/inspect.json. */
 int holdfast_inspect(const char *path, char **json);
 /* Seals an unfinished take, or all of a folder; a line a take: docs/schema/recover.json. */

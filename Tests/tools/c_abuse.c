@@ -1,0 +1,144 @@
+/* Everything a C program can get wrong with libholdfast; ends with "done" where each was answered. */
+#include <holdfast.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define IS(call, wanted) do { int got = (call); if (got != (wanted)) { \
+  printf("%d: %s is %d, not %d\n", __LINE__, #call, got, (wanted)); exit(1); } } while (0)
+
+static holdfast_recorder *make(const char *folder) {
+  holdfast_settings s;
+  holdfast_settings_init(&s);
+  s.folder = folder;
+  s.input = "tone:440";
+  s.realtime = 1;
+  holdfast_recorder *r = NULL;
+  IS(holdfast_recorder_create(&s, &r), HOLDFAST_OK);
+  return r;
+}
+
+struct shared { holdfast_recorder *recorder; int events; int destroyed; };
+static void told(const holdfast_event *event, void *user) {
+  struct shared *s = user;
+  s->events++;
+  if (!event->json || event->json[0] != '{') exit(2);
+  if (event->type == HOLDFAST_EVENT_LEVEL && event->effective_ms > 200) {
+    holdfast_snapshot now = { .size = sizeof now };
+    IS(holdfast_recorder_snapshot(s->recorder, &now), HOLDFAST_OK);
+    IS(holdfast_recorder_mark(s->recorder, "here"), HOLDFAST_OK);
+    IS(holdfast_recorder_destroy(s->recorder), HOLDFAST_OK);
+    s->destroyed = 1;
+  }
+}
+
+static void *hammer(void *raw) {
+  holdfast_recorder *r = raw;
+  for (int i = 0; i < 2000; i++) {
+    holdfast_snapshot now = { .size = sizeof now };
+    char *text = NULL;
+    switch (i % 6) {
+    case 0: holdfast_recorder_pause(r); break;
+    case 1: holdfast_recorder_resume(r); break;
+    case 2: holdfast_recorder_mark(r, NULL); break;
+    case 3: holdfast_recorder_snapshot(r, &now); break;
+    case 4: holdfast_recorder_path(r, &text); holdfast_free(text); break;
+    default: holdfast_recorder_error(r, &text); holdfast_free(text);
+    }
+  }
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) return 64;
+  char *text = NULL;
+  holdfast_recorder *none = NULL, *wild = (holdfast_recorder *)(size_t)0x1234560;
+  holdfast_snapshot now = { .size = sizeof now };
+  holdfast_event event = { .size = sizeof event };
+  holdfast_settings bad;
+
+  /* NULL, wild, too small */
+  IS(holdfast_recorder_create(NULL, &none), HOLDFAST_ARGUMENT);
+  memset(&bad, 0, sizeof bad);
+  IS(holdfast_recorder_create(&bad, &none), HOLDFAST_ARGUMENT);
+  holdfast_settings_init(&bad);
+  IS(holdfast_recorder_create(&bad, NULL), HOLDFAST_ARGUMENT);
+  bad.input = "nonsense";
+  IS(holdfast_recorder_create(&bad, &none), HOLDFAST_USAGE);
+  bad.input = NULL; bad.bitrate = 7;
+  IS(holdfast_recorder_create(&bad, &none), HOLDFAST_USAGE);
+  holdfast_recorder *wrong[] = { NULL, wild };
+  for (int i = 0; i < 2; i++) {
+    IS(holdfast_recorder_start(wrong[i]), HOLDFAST_ARGUMENT);
+    IS(holdfast_recorder_stop(wrong[i]), HOLDFAST_ARGUMENT);
+    IS(holdfast_recorder_snapshot(wrong[i], &now), HOLDFAST_ARGUMENT);
+    IS(holdfast_recorder_next_event(wrong[i], 0, &event), HOLDFAST_ARGUMENT);
+    IS(holdfast_recorder_error(wrong[i], &text), HOLDFAST_ARGUMENT);
+    IS(holdfast_recorder_destroy(wrong[i]), HOLDFAST_ARGUMENT);
+  }
+  holdfast_settings_init(NULL);
+  holdfast_free(NULL);
+  if (!holdfast_status_text(12345) || !holdfast_version()) return 1;
+  IS(holdfast_inspect(NULL, &text), HOLDFAST_ARGUMENT);
+  IS(holdfast_inspect("/nonexistent.opus", &text), HOLDFAST_NO_INPUT);
+  if (!text || !strstr(text, "\"message\"")) return 1;
+  holdfast_free(text);
+
+  /* wrong times */
+  holdfast_recorder *r = make(argv[1]);
+  IS(holdfast_recorder_permission(r), HOLDFAST_OK);
+  IS(holdfast_recorder_pause(r), HOLDFAST_STATE);
+  IS(holdfast_recorder_stop(r), HOLDFAST_STATE);
+  IS(holdfast_recorder_wait(r, 0), HOLDFAST_STATE);
+  IS(holdfast_recorder_snapshot(r, NULL), HOLDFAST_ARGUMENT);
+  now.size = 4;
+  IS(holdfast_recorder_snapshot(r, &now), HOLDFAST_ARGUMENT);
+  now.size = sizeof now;
+  IS(holdfast_recorder_start(r), HOLDFAST_OK);
+  IS(holdfast_recorder_start(r), HOLDFAST_STATE);
+  IS(holdfast_recorder_set_callback(r, told, NULL), HOLDFAST_STATE);
+  IS(holdfast_recorder_go_on(r), HOLDFAST_STATE);
+  IS(holdfast_recorder_keep(r), HOLDFAST_STATE);
+  IS(holdfast_recorder_wait(r, 10), HOLDFAST_TIMEOUT);
+
+  /* many threads, and a fork */
+  pthread_t threads[8];
+  for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, hammer, r);
+  pid_t child = fork();
+  if (child == 0) _exit(holdfast_recorder_stop(r) == HOLDFAST_FORKED ? 0 : 1);
+  int ended = -1;
+  waitpid(child, &ended, 0);
+  if (ended != 0) return printf("the child\n"), 1;
+  for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+  holdfast_recorder_stop(r);
+  IS(holdfast_recorder_stop(r), HOLDFAST_OK);
+  IS(holdfast_recorder_wait(r, -1), HOLDFAST_OK);
+  int status, sealed = 0;
+  while ((status = holdfast_recorder_next_event(r, 0, &event)) == HOLDFAST_OK) sealed += event.type == HOLDFAST_EVENT_SEALED;
+  IS(status, HOLDFAST_END);
+  if (sealed != 1) return printf("%d sealed\n", sealed), 1;
+  IS(holdfast_recorder_destroy(r), HOLDFAST_OK);
+  IS(holdfast_recorder_destroy(r), HOLDFAST_ARGUMENT);
+
+  /* a callback that calls back in, and destroys */
+  struct shared s = { make(argv[1]), 0, 0 };
+  IS(holdfast_recorder_set_callback(s.recorder, told, &s), HOLDFAST_OK);
+  IS(holdfast_recorder_next_event(s.recorder, 0, &event), HOLDFAST_STATE);
+  IS(holdfast_recorder_start(s.recorder), HOLDFAST_OK);
+  for (int i = 0; i < 500 && !s.destroyed; i++) usleep(20000);
+  if (!s.destroyed) return printf("not destroyed\n"), 1;
+  IS(holdfast_recorder_stop(s.recorder), HOLDFAST_ARGUMENT);
+  for (int i = 0; i < 500 && holdfast_unfinished(argv[1], NULL, &text) != HOLDFAST_OK; i++) usleep(20000);
+  if (!text) return printf("the left take isn't there\n"), 1;
+  IS(holdfast_recover(text, &text), HOLDFAST_OK);
+
+  /* destroyed while it records: left */
+  r = make(argv[1]);
+  IS(holdfast_recorder_start(r), HOLDFAST_OK);
+  IS(holdfast_recorder_destroy(r), HOLDFAST_OK);
+  puts("done");
+  return 0;
+}

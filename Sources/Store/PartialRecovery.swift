@@ -51,10 +51,13 @@ extension PartialFolder {
     return takes
   }
   /// When its recorder wrote last, ms since 1970; nil where that can't be told. Of files that recovery doesn't write.
-  /// When its recorder showed last that it lived, ms since 1970: it touches its lock with every sync, also where the disk
-  /// takes nothing else.
-  public var lastAliveMs: Int64? {
-    Disk.identity(TakeName.Inside.lock, in: inside).map { $0.modified / 1_000_000 }
+  /// For how long its recorder lived on without writing its ledger, which gets a record a second while sound is kept: it
+  /// touches its lock with every sync, also where the disk takes nothing else. Nil where that can't be told.
+  public var silentMs: Int64? {
+    guard let lock = Disk.identity(TakeName.Inside.lock, in: inside),
+      let ledger = Disk.identity(TakeName.Inside.ledger, in: inside)
+    else { return nil }
+    return (lock.modified - ledger.modified) / 1_000_000
   }
   public var lastWrittenMs: Int64? {
     ([TakeName.Inside.ledger] + TakeName.Inside.tails).compactMap {

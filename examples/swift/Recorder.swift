@@ -1,3 +1,4 @@
+@unsafe @preconcurrency import Glibc
 import Holdfast
 
 /// A recorder in Swift:  HoldfastExample FOLDER INPUT MILLISECONDS
@@ -9,6 +10,7 @@ import Holdfast
     guard words.count == 4, let milliseconds = Int64(words[3]) else {
       return print("usage: HoldfastExample FOLDER INPUT MILLISECONDS")
     }
+    unsafe setlinebuf(stdout)  // whoever reads it sees each event as it comes
     do throws(RecorderFailure) {
       try await record(Path(words[1]), try InputSpec(Path(words[2])), milliseconds)
     } catch { print(error.message) }

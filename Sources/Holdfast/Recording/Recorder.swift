@@ -166,11 +166,9 @@ public final class Recorder: Sendable {
 
   // MARK: commands
 
-  public func pause() -> TakeMachine.Action { gate(at: nil, { .pause($0) }) { $0.pause() } }
-  public func resume() -> TakeMachine.Action { gate(at: nil, { .resume($0) }) { $0.resume() } }
-  public func mark(label: String? = nil) -> TakeMachine.Action {
-    gate(at: nil, { _ in .mark(label: label) }) { $0.mark() }
-  }
+  public func pause() -> TakeMachine.Action { gate(.pause, at: nil) }
+  public func resume() -> TakeMachine.Action { gate(.resume, at: nil) }
+  public func mark(label: String? = nil) -> TakeMachine.Action { gate(.mark(label: label), at: nil) }
   /// Pauses or resumes; starts an armed recorder.
   public func toggle() {
     switch state {
@@ -186,27 +184,21 @@ public final class Recorder: Sendable {
   }
   /// The same commands at an exact device frame that isn't captured yet: for scripts over files, and for tests.
   public func schedule(_ command: ScheduledCommand, atCaptureFrame frame: Int64) {
-    switch command {
-    case .pause: _ = gate(at: frame, { .pause($0) }) { $0.pause() }
-    case .resume: _ = gate(at: frame, { .resume($0) }) { $0.resume() }
-    case .mark(let label): _ = gate(at: frame, { _ in .mark(label: label) }) { $0.mark() }
-    }
+    _ = gate(command, at: frame)
   }
 
-  private func gate(
-    at frame: Int64?, _ kind: (TakeState) -> StreamEvent.Kind,
-    _ decide: (inout TakeMachine) -> TakeMachine.Action
-  ) -> TakeMachine.Action {
+  private func gate(_ command: ScheduledCommand, at frame: Int64?) -> TakeMachine.Action {
     // The decision and its place in the command list are one step, so that two callers can't swap them.
     advance { machine in
-      let action = decide(&machine)
-      switch action {
-      case .closeGate, .openGate, .writeMark:
-        if action == .closeGate { cell.notePause() }
-        let event = kind(machine.state)
-        running.withLock { $0?.signal.command(event, atCaptureFrame: frame, time: .now) }
-      default: break
-      }
+      let (action, kind): (TakeMachine.Action, StreamEvent.Kind) =
+        switch command {
+        case .pause: (machine.pause(), .pause(machine.state))
+        case .resume: (machine.resume(), .resume(machine.state))
+        case .mark(let label): (machine.mark(), .mark(label: label))
+        }
+      guard [.closeGate, .openGate, .writeMark].contains(action) else { return action }
+      if action == .closeGate { cell.notePause() }
+      running.withLock { $0?.signal.command(kind, atCaptureFrame: frame, time: .now) }
       return action
     }
   }

@@ -26,12 +26,12 @@ struct RecoveredStory {
   ///   - ledger: its whole records.
   ///   - known: false where they don't tell what take it is.
   ///   - writtenMs: when its files were written last, ms since 1970.
-  ///   - aliveMs: when its recorder showed last that it lived.
-  init(_ ledger: [LedgerRecord], _ plan: PartialAudio, known: Bool, writtenMs: Int64?, aliveMs: Int64?) {
+  ///   - silentMs: for how long its recorder lived on without writing its ledger.
+  init(_ ledger: [LedgerRecord], _ plan: PartialAudio, known: Bool, writtenMs: Int64?, silentMs: Int64?) {
     // A recorder that lived on for seconds without writing, though there was something to be written, had a disk that took
     // nothing.
-    let silent = writtenMs.flatMap { written in aliveMs.map { $0 - written } } ?? 0
-    unstoredMs = silent > 1_000 && Self.wasKeeping(ledger) ? silent : 0
+    let silent = silentMs ?? 0
+    unstoredMs = silent > 2_500 && Self.wasKeeping(ledger) ? silent : 0
     let modified = writtenMs ?? Stamp.wallMilliseconds
     let times = ledger.compactMap(\.event.time)
     isKnown = known

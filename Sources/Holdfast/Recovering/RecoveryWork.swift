@@ -177,7 +177,7 @@ struct RecoveryWork {
     let problems = PartialProblems.list(plan, contents)
     let records = RecoveredStory(
       contents.ledger.records, plan, known: storyState != .unknown,
-      writtenMs: place.lastWrittenMs ?? audio?.modifiedMs, aliveMs: place.lastAliveMs)
+      writtenMs: place.lastWrittenMs ?? audio?.modifiedMs, silentMs: place.silentMs)
     let levels = try opus { () throws(OpusFileError) in
       try RecoveredLevels(records.records, frames: plan.frames, read: read)
     }

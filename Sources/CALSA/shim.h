@@ -25,6 +25,9 @@ static inline void holdfast_alsa_silence(void) { snd_lib_error_set_handler(holdf
 static inline int holdfast_pcm_open(snd_pcm_t **pcm, const char *name) {
   return snd_pcm_open(pcm, name, SND_PCM_STREAM_CAPTURE, SND_PCM_NONBLOCK);
 }
+static inline int holdfast_pcm_open_playback(snd_pcm_t **pcm, const char *name) {
+  return snd_pcm_open(pcm, name, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK);
+}
 static inline int holdfast_pcm_state(snd_pcm_t *pcm) { return (int)snd_pcm_state(pcm); }
 
 // The text a PCM's definition gives for `key`, such as a pulse PCM's device, following plain aliases; "" where it has

@@ -12,6 +12,8 @@ public struct CaptureWish: Sendable, Equatable {
   public var mmap: Bool
   /// Hertz. The device runs at the nearest rate that it has.
   public var rate: Int
+  /// A device that hasn't so many runs with the fewest it has.
+  public var channels = 1
   /// Only exactly this will do: a device that comes back in mid-take.
   public var exactly: SourceFormat?
 
@@ -140,7 +142,7 @@ enum Negotiation {
       return .failure(.refused)
     }
 
-    var channels: UInt32 = UInt32(clamping: wish.exactly?.channels ?? 1)
+    var channels: UInt32 = UInt32(clamping: wish.exactly?.channels ?? wish.channels)
     if unsafe snd_pcm_hw_params_set_channels(pcm, params, channels) < 0 {
       guard wish.exactly == nil, unsafe snd_pcm_hw_params_set_channels_first(pcm, params, &channels) >= 0
       else {

@@ -2,7 +2,7 @@ import CALSA
 import Glibc
 import Platform
 
-/// Owns at most one open ALSA capture PCM. Used by one thread at a time.
+/// Owns at most one open ALSA PCM, for capture or, with `playing`, for playback. Used by one thread at a time.
 ///
 /// Every call answers as ALSA does, negative errno for a failure; a PCM that isn't open answers −EBADFD.
 @safe struct PCM: ~Copyable {
@@ -19,11 +19,13 @@ import Platform
   init() {}
 
   /// Opens `name`, unchanged, without waiting for a device in use.
-  init(opening name: Path) throws(Errno) {
+  init(opening name: Path, playing: Bool = false) throws(Errno) {
     holdfast_alsa_silence()
     guard !name.bytes.contains(0) else { throw Errno(ENOENT) }
     var made: OpaquePointer?
-    let code = unsafe name.withCString { unsafe holdfast_pcm_open(&made, $0) }
+    let code = unsafe name.withCString {
+      playing ? unsafe holdfast_pcm_open_playback(&made, $0) : unsafe holdfast_pcm_open(&made, $0)
+    }
     guard code >= 0, let made = unsafe made else { throw Errno(code < 0 ? -code : EIO) }
     unsafe raw = made
     hasTimestamps = unsafe Self.card(made) >= 0
@@ -126,6 +128,36 @@ import Platform
     return unsafe holdfast_pcm_state(raw)
   }
 
+  // MARK: playing
+
+  /// Ready to take frames; nothing sounds before `start`.
+  func prepare() -> Int32 {
+    guard let raw = unsafe raw else { return -EBADFD }
+    return unsafe snd_pcm_prepare(raw)
+  }
+  /// Hands at most `frames` whole frames over, without waiting.
+  func write(from source: UnsafeRawPointer, frames: Int) -> Int {
+    guard let raw = unsafe raw else { return -Int(EBADFD) }
+    return isMapped
+      ? unsafe snd_pcm_mmap_writei(raw, source, snd_pcm_uframes_t(frames))
+      : unsafe snd_pcm_writei(raw, source, snd_pcm_uframes_t(frames))
+  }
+  /// Waits for room for a period, so long at most. 0 where none came.
+  func wait(milliseconds: Int32) -> Int32 {
+    guard let raw = unsafe raw else { return -EBADFD }
+    return unsafe snd_pcm_wait(raw, milliseconds)
+  }
+  /// Begins to let what was written sound to its end: −EAGAIN where that isn't over yet.
+  func drain() -> Int32 {
+    guard let raw = unsafe raw else { return -EBADFD }
+    return unsafe snd_pcm_drain(raw)
+  }
+  func drop() { if let raw = unsafe raw { unsafe snd_pcm_drop(raw) } }
+  func resume() -> Int32 {
+    guard let raw = unsafe raw else { return -EBADFD }
+    return unsafe snd_pcm_resume(raw)
+  }
+
   // MARK: waiting
 
   func descriptorCount() -> Int {
@@ -145,5 +177,6 @@ enum PCMState {
   static let prepared: Int32 = 2
   static let running: Int32 = 3
   static let xrun: Int32 = 4
+  static let draining: Int32 = 5
   static let suspended: Int32 = 7
 }

@@ -97,6 +97,17 @@ public final class AudioFile {
     return 0
   }
 
+  /// Goes to a frame without decoding what lies before, where that is exact: in files that hold the samples themselves.
+  ///
+  /// - Returns: false where it isn't, and behind the end: read on, or open the file anew.
+  public func seek(toFrame frame: Int64) -> Bool {
+    guard ["s8", "u8", "s16", "s24", "s32", "f32", "f64", "ulaw", "alaw"].contains(facts.sample),
+      frame >= 0, frame < facts.statedFrames ?? 0, reader.seek(to: frame)
+    else { return false }
+    (delivered, ended) = (frame, false)
+    return true
+  }
+
   /// libsndfile's own words.
   public static var libraryVersion: String { unsafe String(cString: sf_version_string()) }
 

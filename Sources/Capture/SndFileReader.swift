@@ -1,4 +1,5 @@
 import CSndFile
+import Glibc
 
 /// Owns one libsndfile handle that reads from a `WindowStream`. Keep it on one thread at a time.
 @safe final class SndFileReader {
@@ -64,6 +65,11 @@ import CSndFile
     }
     return 0
   }
+
+  /// Goes to a frame.
+  ///
+  /// - Returns: false where libsndfile can't, as behind the end.
+  func seek(to frame: Int64) -> Bool { unsafe sf_seek(handle, frame, Int32(SEEK_SET)) == frame }
 
   /// Such as "FLAC" and "s16", from libsndfile's codes.
   var names: (container: String, sample: String) {

@@ -61,6 +61,14 @@ enum Help {
         "The trash is a folder beside the takes. What is in it is deleted when it is older than 7 days, by `list --trash`",
         "and at the end of the next recording in that folder; `holdfast list --trash --empty [DIR]` deletes it at once.",
       ]
+    case .play:
+      [
+        "", "examples:", "  holdfast play talk.opus", "  holdfast play talk.opus --from 01:02.500 --to 01:10",
+        "  holdfast play talk.opus --output alsa:hw:1,0", "",
+        "FILE is whatever inspect reads; of an unfinished take what is there so far. SIGUSR1 pauses and resumes; SIGINT,",
+        "SIGTERM, SIGQUIT and SIGHUP stop.",
+        "Exit codes: 0 played or stopped, 64 usage, 65 audio of it is lost, 66 no such file, 69 no device, or it went, 75 busy.",
+      ]
     case .export:
       [
         "", "examples:", "  holdfast export talk.opus -o talk.wav",

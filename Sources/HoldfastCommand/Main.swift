@@ -62,6 +62,9 @@ import Platform
       case .list:
         return try arguments.has("--trash") || arguments.has("--empty")
           ? TrashCommand.list(arguments, output) : ListCommand.run(arguments, output)
+      case .play:
+        Output.silenceLibraries()
+        return try PlayCommand.run(arguments, output)
       case .export:
         Output.silenceLibraries()
         return try ExportCommand.run(arguments, output)

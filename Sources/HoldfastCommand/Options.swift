@@ -3,7 +3,7 @@ import Platform
 
 /// The commands, in the order that help shows them.
 enum CommandName: String, CaseIterable {
-  case record, inspect, recover, list, export, restore, verify, devices, help
+  case record, inspect, recover, list, play, export, restore, verify, devices, help
 
   var arguments: String {
     switch self {
@@ -11,6 +11,7 @@ enum CommandName: String, CaseIterable {
     case .inspect, .verify: "FILE…"
     case .recover: "[FILE.opus | DIR]"
     case .list: "[DIR]"
+    case .play: "FILE"
     case .export: "FILE -o FILE"
     case .restore: "NAME.opus"
     case .devices: ""
@@ -24,6 +25,7 @@ enum CommandName: String, CaseIterable {
     case .recover: "seals takes whose recorder was killed"
     case .verify: "checks takes: pages, checksum, decoded length, ledger, manifest"
     case .list: "lists takes and partial takes of a folder, or what is in its trash"
+    case .play: "plays a take, or a stretch of it"
     case .export: "writes a take or a stretch of it to a WAV, FLAC or Opus file"
     case .restore: "brings a discarded or replaced take back from the trash"
     case .devices: "lists the sound devices that can record"
@@ -58,8 +60,10 @@ struct Option {
     Option(
       "--output", "-o", "FILE", [.export],
       "NAME.wav or NAME.flac (16 bit), or NAME.opus (cut, not encoded anew)"),
-    Option("--from", nil, "TIME", [.export], "mm:ss[.mmm] or h:mm:ss[.mmm]; default the start"),
-    Option("--to", nil, "TIME", [.export], "where it ends; default the end"),
+    Option(
+      "--output", nil, "SPEC", [.play], "alsa:NAME (default alsa:default), file:PATH.wav or file:PATH.flac"),
+    Option("--from", nil, "TIME", [.play, .export], "mm:ss[.mmm] or h:mm:ss[.mmm]; default the start"),
+    Option("--to", nil, "TIME", [.play, .export], "where it ends; default the end"),
     Option("--input", nil, "SPEC", [.record], "alsa:NAME, file:PATH, - (raw samples), or tone:HZ[,DBFS]"),
     Option("--realtime", nil, nil, [.record], "reads a file or tone at the speed it sounds"),
     Option(
@@ -90,7 +94,7 @@ struct Option {
     Option("--round", nil, "N", [.record], "goes into the take's context"),
     Option("--take-id", nil, "ID", [.record], "names the take: same id and input give the same bytes"),
     Option(
-      "--json", nil, nil, [.record, .inspect, .recover, .list, .export, .restore, .verify, .devices],
+      "--json", nil, nil, [.record, .inspect, .recover, .list, .play, .export, .restore, .verify, .devices],
       "one JSON object a line, and nothing else on standard output"),
     Option("--trash", nil, nil, [.list], "what was discarded or replaced, and how long it is kept yet"),
     Option("--empty", nil, nil, [.list], "with --trash: deletes all of it now, for good"),

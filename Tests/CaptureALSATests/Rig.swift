@@ -61,6 +61,10 @@ final class Rig: Sendable {
     pcm.noserver { type pulse server "unix:\(folder)/nobody" }
     pcm.pa { type pulse server "unix:\(folder)/pa/run/pulse/native" device "mic.monitor" }
     pcm.padefault { type pulse server "unix:\(folder)/pa/run/pulse/native" }
+    pcm.paout { type pulse server "unix:\(folder)/pa/run/pulse/native" device "mic" }
+    pcm.paunder { type pulse server "unix:\(folder)/pa/run/pulse/native" device "mic" handle_underrun 1 }
+    pcm.panosink { type pulse server "unix:\(folder)/pa/run/pulse/native" device "nosuch" }
+    pcm.filed { type file slave.pcm nothing file "\(folder)/filed.raw" format "raw" }
     pcm.panosource { type pulse server "unix:\(folder)/pa/run/pulse/native" device "nosuch" }
     pcm.listed {
       type scriptmic raw "\(folder)/listed.raw" formats "S16_LE S24_3LE" rate_min 44100 rate_max 48000 channels_min 1

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A PulseAudio of a test's own: one null sink "mic" whose monitor the command records, `--input alsa:pa`.
-private final class PrivatePulse {
+/// A PulseAudio of a test's own: one null sink "mic", played to as `alsa:out`, whose monitor the command records as `alsa:pa`.
+final class PrivatePulse {
   private let folder: TempFolder
   private var server: Running?
   let environment: [String: String?]
@@ -17,7 +17,11 @@ private final class PrivatePulse {
     }
     try folder.write(
       "asoundrc",
-      "pcm.pa { type pulse server \"unix:\(folder.path)/run/pulse/native\" device \"mic.monitor\" }\n")
+      """
+      pcm.pa { type pulse server "unix:\(folder.path)/run/pulse/native" device "mic.monitor" }
+      pcm.out { type pulse server "unix:\(folder.path)/run/pulse/native" device "mic" }
+
+      """)
     environment = [
       "HOME": folder.file("home"), "XDG_RUNTIME_DIR": folder.file("run"), "PULSE_SERVER": nil,
       "DBUS_SESSION_BUS_ADDRESS": "",

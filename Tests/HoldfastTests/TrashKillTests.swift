@@ -4,40 +4,6 @@ import Testing
 
 /// Discarding, restoring and deleting, killed or failed at each of their calls to the disk: no take is lost.
 @Suite struct TrashKillTests {
-  private static let blows = ["KILL", "KILLAFTER", "EIO", "ENOSPC"]
-
-  /// Runs once without faults, then with each blow at each call below `takes` that touches more than a descriptor.
-  private func everyCall(
-    _ arguments: [String], from original: String, environment: [String: String?] = [:],
-    under: String = "takes",
-    _ check: (_ folder: TempFolder, _ said: Finished, _ there: String) throws -> Void
-  ) throws {
-    func attempt(_ rules: String) throws -> (TempFolder, [FaultDisk.Step], Finished) {
-      let here = try TempFolder("trash")
-      try FileManager.default.copyItem(atPath: original, toPath: here.file("takes"))
-      let fault = try FaultDisk(rules, under: here.file(under), log: here.file("log"))
-      var both = environment.merging(fault.environment) { $1 }
-      if let mine = environment["LD_PRELOAD"] as? String,
-        let disk = fault.environment["LD_PRELOAD"] as? String
-      {
-        both["LD_PRELOAD"] = disk + ":" + mine
-      }
-      let said = try holdfast(arguments, environment: both, folder: here.file("takes"))
-      return (here, fault.steps(), said)
-    }
-    let plain = try attempt("")
-    #expect(plain.2.code == 0, "\(plain.2)")
-    try #require(plain.1.count > 10)
-    for step in plain.1 where step.operation != "close" {
-      for blow in Self.blows {
-        let (here, steps, said) = try attempt("any@\(step.number)=\(blow)")
-        let there = "\(step) \(blow): \(said)"
-        #expect(steps.contains { $0.injected != nil }, "\(there)")
-        if blow.hasPrefix("KILL") { #expect(said.signal == SIGKILL, "\(there)") }
-        try check(here, said, there)
-      }
-    }
-  }
   private func takes(_ folder: TempFolder) -> [String] {
     folder.names.filter { $0.hasSuffix(".opus") || $0.hasSuffix(".opus.partial/") }
   }
@@ -128,7 +94,7 @@ import Testing
     let calls = log.count { $0.contains(".holdfast-trash") && !$0.contains("\tclose\t") }
     try #require(calls > 6)
     for number in 1...calls {
-      for blow in Self.blows {
+      for blow in blows {
         let (folder, _, said) = try attempt("any[.holdfast-trash]@\(number)=\(blow)")
         let there = "\(number) \(blow): \(said) \(folder.names)"
         let kept = folder.names.filter { $0.hasSuffix("take.opus.partial/") }

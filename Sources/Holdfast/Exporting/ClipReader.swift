@@ -81,7 +81,8 @@ final class ClipReader {
 
   /// Goes to a frame; behind the end, `read` gives 0.
   ///
-  /// - Complexity: Opus: a pass over the pages up to it. Other files: decodes up to it, from the start for an earlier one.
+  /// - Complexity: Opus: a pass over the pages up to it. Files that hold the samples themselves: none. Others are decoded up
+  ///   to it, from the start for an earlier one.
   func seek(to frame: Int64) throws(RecorderFailure) {
     if let opus {
       do throws(OpusFileError) {
@@ -92,6 +93,11 @@ final class ClipReader {
         }
       } catch { throw Inspector.failure(error, shown: shown) }
       position = decoder?.position ?? frame
+      return
+    }
+    if frame == position { return }
+    if audio?.seek(toFrame: frame) == true {
+      position = frame
       return
     }
     if frame < position, let file {

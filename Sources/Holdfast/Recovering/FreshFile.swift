@@ -83,10 +83,7 @@ final class FreshFile {
         throw error
       }
       isCommitted = true
-      do throws(DiskError) { try Disk.syncFolder(folder, path: place) } catch {
-        try? Disk.remove(name, in: folder)
-        throw error
-      }
+      try syncName(name)
       return (name, true)
     }
   }
@@ -103,7 +100,14 @@ final class FreshFile {
     }
     try Disk.rename(hidden, in: folder, to: name, in: folder)
     isCommitted = true
-    try Disk.syncFolder(folder, path: place)
+    try syncName(name)
+  }
+  /// A name that the disk doesn't take isn't told to be there.
+  private func syncName(_ name: Path) throws(DiskError) {
+    do throws(DiskError) { try Disk.syncFolder(folder, path: place) } catch {
+      try? Disk.remove(name, in: folder)
+      throw error
+    }
   }
 
   private func isSame(_ name: Path) throws(DiskError) -> Bool {

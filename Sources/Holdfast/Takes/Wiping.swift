@@ -35,6 +35,8 @@ struct Wiping {
     case context(String?)
     /// It is Holdfast's, and what told its context is lost.
     case unknown
+    /// It stands where a take of that context stood, and isn't that: another file, or a damaged one.
+    case instead(of: String?)
     case somebodyElse
   }
 
@@ -66,6 +68,10 @@ struct Wiping {
   private mutating func goes(_ owner: Owner, _ path: Path) -> Bool {
     switch (owner, wanted) {
     case (.somebodyElse, _): return false
+    case (.instead(let its), _):
+      if case .context(let text) = wanted, its != text { return false }
+      keep(path, "it isn't the file that its manifest tells: look into it before you delete it")
+      return false
     case (_, .all): return true
     case (.context(let its), .context(let text)): return its == text
     case (.unknown, .context):
@@ -169,7 +175,7 @@ struct Wiping {
   private func owner(trashed manifest: Path, in place: Path) -> Owner {
     switch owner(manifest: try? readFile(place.appending(manifest), limit: Manifest.largest + 1)) {
     case .context(let text): .context(text)
-    case .unknown, .somebodyElse: .unknown  // in an entry of the trash nobody else puts a NAME.opus
+    case .unknown, .instead, .somebodyElse: .unknown  // in an entry of the trash nobody else puts a NAME.opus
     }
   }
 
@@ -197,8 +203,11 @@ struct Wiping {
     if let manifest, manifest.sizeBytes == identity.size {
       return .context(manifest.story.description?.context)
     }
-    guard let file = try? wipe.open(name.audio), isTagged(file) else { return .somebodyElse }
-    return manifest.map { .context($0.story.description?.context) } ?? .unknown
+    let its = manifest?.story.description?.context
+    guard let file = try? wipe.open(name.audio), isTagged(file) else {
+      return manifest == nil ? .somebodyElse : .instead(of: its)
+    }
+    return manifest == nil ? .unknown : .context(its)
   }
   private func isTagged(_ file: borrowing Descriptor) -> Bool {
     guard let bytes = try? ByteFile.open(descriptor: file.raw) else { return false }

@@ -34,7 +34,7 @@ public final class Conformer {
     if format.rate == takeRate {
       resampler = nil
     } else {
-      resampler = try Resampler(rate: format.rate, quality: quality)
+      resampler = try Resampler(from: format.rate, quality: quality)
     }
     // 5 ms: short enough for the loss bound, long enough to cost nothing. 48 kHz goes through in one block size too.
     block = format.rate == takeRate ? 4800 : max(32, format.rate / 200)

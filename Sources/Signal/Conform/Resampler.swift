@@ -1,16 +1,21 @@
 import CSampleRate
 
-/// Owns one libsamplerate converter for one channel. Keep it on the signal thread.
+/// Owns one libsamplerate converter for one channel. Keep it on one thread: the signal thread, or a player's.
 ///
 /// It is fed in blocks of one size, so that its output doesn't depend on the periods of the source.
-@safe final class Resampler {
+@safe public final class Resampler {
   private let state: OpaquePointer
   private let ratio: Double
   private var scratch = [Float](repeating: 0, count: 4_800)
 
-  /// - Parameter quality: one of libsamplerate's converter types.
-  init(rate: Int, quality: ResamplerQuality) throws(ConformError) {
-    ratio = Double(takeRate) / Double(rate)
+  /// - Parameters:
+  ///   - rate: hertz of the input.
+  ///   - target: hertz of the output.
+  ///   - quality: one of libsamplerate's converter types.
+  public init(
+    from rate: Int, to target: Int = takeRate, quality: ResamplerQuality
+  ) throws(ConformError) {
+    ratio = Double(target) / Double(rate)
     guard src_is_valid_ratio(ratio) != 0 else { throw .rate(rate) }
     var code: Int32 = 0
     guard let made = unsafe src_new(quality.converter, 1, &code) else { throw .resampler(code) }
@@ -19,12 +24,14 @@ import CSampleRate
   deinit { unsafe src_delete(state) }
 
   /// Forgets what it was fed: what comes next follows on nothing.
-  func reset() { unsafe src_reset(state) }
+  public func reset() { unsafe src_reset(state) }
 
   /// Converts the first `count` samples of `input` and hands on each stretch of output.
   ///
   /// - Parameter last: flushes the converter's delay line behind `input`.
-  func process(_ input: [Float], count: Int, last: Bool, _ body: (inout MutableSpan<Float>, Int) -> Void) {
+  public func process(
+    _ input: [Float], count: Int, last: Bool, _ body: (inout MutableSpan<Float>, Int) -> Void
+  ) {
     var used = 0
     while true {
       var data = unsafe SRC_DATA()

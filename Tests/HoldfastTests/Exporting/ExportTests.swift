@@ -80,6 +80,23 @@ import Testing
     #expect(try decoded(folder.file("cut.flac")) == Array(both[(11_025 * 2)..<(22_050 * 2)]))
   }
 
+  @Test(arguments: ["wav", "flac", "aiff", "ogg", "mp3", "opus"])
+  func `any frame can be gone to, forward and back`(kind: String) throws {
+    let path = folder.file("talk." + kind)
+    let made = try run("ffmpeg", ["-v", "error", "-i", Places.testaudio("talk.wav"), "-ar", "48000", path])
+    try #require(made.code == 0, "\(made)")
+    let whole = try decoded(path)
+    let reader = try ClipReader(Path(path))
+    var block = [Float](repeating: 0, count: 1_000)
+    for frame in [500_000, 1_000, 1_001, 0, 480_000, 600_000, 599_999] {
+      try reader.seek(to: Int64(frame))
+      let n = try reader.read(into: &block, atMost: 1_000)
+      #expect(block.prefix(n).elementsEqual(whole[frame..<(frame + n)]) && n > 0, "\(frame)")
+    }
+    try reader.seek(to: Int64(whole.count) + 5)
+    #expect(try reader.read(into: &block, atMost: 10) == 0)
+  }
+
   @Test func `an Opus cut has the exact length, the same packets, and the sound of the whole`() throws {
     let path = try take()
     let whole = try decoded(path)

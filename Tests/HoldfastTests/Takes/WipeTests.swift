@@ -127,6 +127,15 @@ import Testing
     #expect(try folder.store.wipeAll().isComplete && folder.names == [])
   }
 
+  @Test func `a file in a take's place that may not be it is told, and stays`() throws {
+    try sealed("one.opus", session: "one")
+    try folder.write("one.opus", "somebody else's")
+    for result in [try folder.store.wipe(context: context("two")), try folder.store.wipeAll()] {
+      #expect(result.kept.map(\.path.name.text) == (result.gone.isEmpty ? [] : ["one.opus"]))
+    }
+    #expect(folder.names == ["one.opus"])
+  }
+
   @Test func `somebody else's file in a working folder stays there`() throws {
     try killed("one.opus", session: "one")
     try folder.write("one.opus.partial/letter.txt", "mine")

@@ -48,7 +48,7 @@ check: deps
 	$(SWIFT) format lint --strict --parallel -r Sources Tests Package.swift
 	$(SWIFT) format lint --strict --parallel -r Sources --configuration "$$(tr -d '\n' <.swift-format | sed 's/}[^}]*$$/, "rules": {"NeverForceUnwrap": true, "NeverUseForceTry": true, "NeverUseImplicitlyUnwrappedOptionals": true}}/')"
 	@flags=$$(pkg-config --cflags $(C_LIBRARIES)) && for f in $(call SOURCES,'Tests/*.c' 'Sources/*.h' 'Sources/*.c'); do \
-	  gcc -fsyntax-only -x c -std=gnu17 -Wall -Wextra -Werror -I$$(dirname $$f)/include $$flags -include ./$$f /dev/null || exit 1; done
+	  gcc -fsyntax-only -x c -std=gnu17 -Wall -Wextra -Werror -I$$(dirname $$f)/include -ISources/CHoldfast/include $$flags -include ./$$f /dev/null || exit 1; done
 	@python3 -c 'import ast, sys; [ast.parse(open(f, encoding="utf-8").read(), f) for f in sys.argv[1:]]' $(call SOURCES,'*.py')
 	@for f in scripts/need scripts/record .ci/run $(call SOURCES,'*.sh'); do bash -n "$$f" || exit 1; done
 	scripts/steady $(SWIFT) build -c release

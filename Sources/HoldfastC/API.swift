@@ -1,3 +1,5 @@
+// C names them: `holdfast_…`.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
 public import CHoldfast
 import Glibc
 import Holdfast

@@ -17,7 +17,7 @@ import Testing
     return settings
   }
   private func until(_ recorder: Recorder, _ condition: (RecorderSnapshot) -> Bool) {
-    for _ in 0..<5_000 where !condition(recorder.snapshot) { usleep(2_000) }
+    for _ in 0..<30_000 where !condition(recorder.snapshot) { usleep(2_000) }
     #expect(condition(recorder.snapshot), "\(recorder.snapshot)")
   }
 

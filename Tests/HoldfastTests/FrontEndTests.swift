@@ -13,7 +13,8 @@ private final class ComingAndGoing: Source, @unchecked Sendable {
   private var left = 48_000
   private var stopped = false
   private var isThere = false
-  private(set) var attempts = 0
+  private var tried = 0
+  var attempts: Int { lock.withLock { tried } }
 
   func come(back frames: Int) {
     lock.withLock {
@@ -33,7 +34,7 @@ private final class ComingAndGoing: Source, @unchecked Sendable {
   }
   func reopen() throws(CaptureOpenError) {
     let there = lock.withLock {
-      attempts += 1
+      tried += 1
       return isThere
     }
     if !there { throw .noDevice(Path("")) }

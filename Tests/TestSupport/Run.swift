@@ -114,7 +114,8 @@ public final class Running {
       }
     }
     var variables = ProcessInfo.processInfo.environment
-    variables["XDG_DATA_HOME"] = Places.built + "/data"  // takes whose folder goes don't land in the person's own
+    // Takes whose folder goes don't land among the person's own.
+    variables["XDG_DATA_HOME"] = Places.built + "/data"
     for (name, value) in environment { variables[name] = value }
     var child: pid_t = 0
     let (out, err, tty) = (scratch.file("out"), scratch.file("err"), self.terminal?.name)

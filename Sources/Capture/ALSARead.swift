@@ -38,7 +38,7 @@ extension ALSASource {
   private func capture(to target: UnsafeMutableRawPointer, room: Int) -> Int {
     if interrupted.load(ordering: .acquiring) { return unsafe drain(to: target, room: room) }
     if unsafe s.pointee.fault != nil { return -1 }
-    var since: Int64 = 0
+    var (since, last) = (Int64(0), Int64(0))
     var fruitless = 0
     var waited = false
     while true {
@@ -55,7 +55,9 @@ extension ALSASource {
         continue
       }
       let now = MonotonicTime.now.nanoseconds
-      if since == 0 { since = now }
+      // Where a wait took far longer than it may, it is this program that was stopped, and the device has run on.
+      if since == 0 || now - last > 1_000_000_000 { since = now }
+      last = now
       if now - since >= Int64(Self.silence) * 1_000_000 { return fail(.deviceSilent) }
       // Ready and yet nothing, or woken for nothing: a driver that goes on so must not make this loop spin.
       fruitless += 1

@@ -201,6 +201,21 @@ private func expected(_ stretches: [Range<Int>]) -> [Int] {
     #expect(take.all("resumed").count == take.all("interrupted").count)
   }
 
+  @Test func `a recorder that was stopped for seconds has missed them, and says so`() throws {
+    let live = try live("")
+    try live.reach(ms: 400)
+    live.process.signal(SIGSTOP)
+    usleep(4_500_000)  // more than the device's buffer and what may be filled
+    live.process.signal(SIGCONT)
+    try live.reach("interrupted")
+    try live.reach("recording")
+    let take = try live.stop()
+    try expectSealed(take)
+    let found = try take.manifest().objects("interruptions")
+    #expect(found.map { $0.text("reason") } == ["overrun_storm"], "not a silent device: \(found)")
+    #expect((found.first?.int("length_ms") ?? 0) >= 2_000)
+  }
+
   @Test func `a machine that slept behind a sound server's back is an interruption of that length`() throws {
     let jump = try Tool.preload("clock_jump")
     let live = try live(

@@ -17,14 +17,14 @@ static int failed(const char *what, int status, holdfast_recorder *recorder) {
 int main(int argc, char **argv) {
   if (argc != 4) return fprintf(stderr, "usage: recorder FOLDER INPUT MILLISECONDS\n"), 64;
   holdfast_settings settings;
-  holdfast_settings_init(&settings);
+  holdfast_settings_init(&settings, sizeof settings);
   settings.folder = argv[1];
   settings.input = argv[2];
   settings.realtime = 1;
   char *unfinished = NULL;
   if (holdfast_unfinished(argv[1], NULL, &unfinished) == HOLDFAST_OK) settings.unfinished = unfinished;
   holdfast_recorder *recorder = NULL;
-  int status = holdfast_recorder_create(&settings, &recorder);
+  int status = holdfast_recorder_create(&settings, &recorder, NULL);
   if (status != HOLDFAST_OK) return failed("create", status, recorder);
   if ((status = holdfast_recorder_start(recorder)) != HOLDFAST_OK) return failed("start", status, recorder);
 

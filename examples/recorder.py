@@ -23,11 +23,11 @@ def main(folder, source, milliseconds):
     library.holdfast_status_text.restype = c_char_p
     library.holdfast_recorder_next_event.argtypes = [c_void_p, c_int64, POINTER(Event)]
     settings, recorder, unfinished = Settings(), c_void_p(), c_char_p()
-    library.holdfast_settings_init(byref(settings))
+    library.holdfast_settings_init(byref(settings), c_size_t(ctypes.sizeof(settings)))
     settings.folder, settings.input, settings.realtime = os.fsencode(folder), os.fsencode(source), 1
     if library.holdfast_unfinished(os.fsencode(folder), None, byref(unfinished)) == 0:
         settings.unfinished = unfinished
-    status = library.holdfast_recorder_create(byref(settings), byref(recorder)) or library.holdfast_recorder_start(recorder)
+    status = library.holdfast_recorder_create(byref(settings), byref(recorder), None) or library.holdfast_recorder_start(recorder)
     if status:
         sys.exit(library.holdfast_status_text(status).decode())
     event, until = Event(size=ctypes.sizeof(Event)), None

@@ -1,5 +1,6 @@
 // C names them: `holdfast_…`.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 public import CHoldfast
 import Glibc
 import Holdfast
@@ -14,7 +15,8 @@ import Holdfast
   switch status {
   case HOLDFAST_OK.code: unsafe lent("done")
   case HOLDFAST_TIMEOUT.code: unsafe lent("nothing came in time")
-  case HOLDFAST_END.code: unsafe lent("the recorder has ended")
+  case HOLDFAST_END.code: unsafe lent("nothing more")
+  case HOLDFAST_KEPT.code: unsafe lent("something is left that isn't Holdfast's")
   case HOLDFAST_ARGUMENT.code: unsafe lent("a bad argument")
   case HOLDFAST_STATE.code: unsafe lent("a call at the wrong time")
   case HOLDFAST_FORKED.code: unsafe lent("not in a forked child")
@@ -33,31 +35,38 @@ private func lent(_ text: StaticString) -> UnsafePointer<CChar>? {
   unsafe UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
 }
 
-@c @implementation public func holdfast_settings_init(_ settings: UnsafeMutablePointer<holdfast_settings>?) {
+@c @implementation public func holdfast_settings_init(
+  _ settings: UnsafeMutablePointer<holdfast_settings>?, _ size: Int
+) {
   guard let settings = unsafe settings else { return }
-  var fresh = unsafe holdfast_settings()
-  unsafe fresh.size = MemoryLayout<holdfast_settings>.size
-  unsafe (fresh.complexity, fresh.channel, fresh.wait_device_s) = (-1, 1, -1)
-  unsafe settings.pointee = fresh
+  var fresh = unsafe Settings.defaults
+  let filled = unsafe min(size, MemoryLayout<holdfast_settings>.size)
+  unsafe fresh.size = filled
+  unsafe UnsafeMutableRawBufferPointer(start: settings, count: max(0, filled)).copyBytes(
+    from: withUnsafeBytes(of: fresh) { unsafe Array($0.prefix(max(0, filled))) })
 }
 
 // MARK: a recorder's life
 
 @c @implementation public func holdfast_recorder_create(
-  _ settings: UnsafePointer<holdfast_settings>?, _ recorder: UnsafeMutablePointer<OpaquePointer?>?
+  _ settings: UnsafePointer<holdfast_settings>?, _ recorder: UnsafeMutablePointer<OpaquePointer?>?,
+  _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 ) -> Int32 {
+  if let error = unsafe error { unsafe error.pointee = nil }
   guard !Handles.isForked else { return HOLDFAST_FORKED.code }
   guard let recorder = unsafe recorder else { return HOLDFAST_ARGUMENT.code }
   unsafe recorder.pointee = nil
-  guard let settings = unsafe settings, unsafe settings.pointee.size >= MemoryLayout<holdfast_settings>.size
-  else {
+  guard let settings = unsafe settings, unsafe settings.pointee.size >= Settings.smallest else {
     return HOLDFAST_ARGUMENT.code
   }
   do throws(RecorderFailure) {
-    let made = try unsafe Handle(Settings.recorder(settings.pointee))
+    let made = try unsafe Handle(Settings.recorder(Settings.grown(settings)))
     unsafe recorder.pointee = Handles.add(made)
     return HOLDFAST_OK.code
-  } catch { return error.code }
+  } catch let failure {
+    if let error = unsafe error { unsafe error.pointee = copied(Array(failure.message.utf8)) }
+    return failure.code
+  }
 }
 
 @c @implementation public func holdfast_recorder_destroy(_ recorder: OpaquePointer?) -> Int32 {
@@ -113,7 +122,9 @@ private func with(_ recorder: OpaquePointer?, _ body: (Handle) -> Int32) -> Int3
 }
 @c @implementation public func holdfast_recorder_keep(_ recorder: OpaquePointer?) -> Int32 {
   unsafe with(recorder) { handle in
-    guard handle.recorder.state.isInterrupted else { return HOLDFAST_STATE.code }
+    guard case .interrupted(let reason, _) = handle.recorder.state, reason != .left else {
+      return HOLDFAST_STATE.code
+    }
     handle.recorder.keep()
     return HOLDFAST_OK.code
   }
@@ -230,19 +241,37 @@ private func copied(_ bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
   } catch { return error.code == 66 ? HOLDFAST_END.code : error.code }
 }
 @c @implementation public func holdfast_wipe(
-  _ folder: UnsafePointer<CChar>?, _ context: UnsafePointer<CChar>?
+  _ folder: UnsafePointer<CChar>?, _ context: UnsafePointer<CChar>?,
+  _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 ) -> Int32 {
+  if let json = unsafe json { unsafe json.pointee = nil }
   guard !Handles.isForked else { return HOLDFAST_FORKED.code }
   let (place, text) = unsafe (
     folder.map { unsafe Settings.path($0) }, context.map { unsafe String(cString: $0) }
   )
+  var code = HOLDFAST_OK.code
+  let line: String
   do throws(RecorderFailure) {
     let store = try Settings.store(place)
     let result: WipeResult
     if let text { result = try store.wipe(context: text) } else { result = try store.wipeAll() }
-    if !result.recording.isEmpty { return HOLDFAST_BUSY.code }
-    return result.isComplete ? HOLDFAST_OK.code : HOLDFAST_IO.code
-  } catch { return error.code }
+    if !result.recording.isEmpty {
+      code = HOLDFAST_BUSY.code
+    } else if !result.isComplete {
+      code = HOLDFAST_KEPT.code
+    }
+    func paths(_ list: [Path]) -> JSON { .array(list.map { .object($0.fields) }) }
+    line =
+      JSON.object([
+        ("gone", paths(result.gone)), ("recording", paths(result.recording)),
+        ("kept", .array(result.kept.map { .object($0.path.fields + [("why", .string($0.why))]) })),
+      ]).line
+  } catch {
+    code = error.code
+    line = RecorderEvent.failed(error).json(context: nil).line
+  }
+  if let json = unsafe json { unsafe json.pointee = copied(Array(line.utf8)) }
+  return code
 }
 @c @implementation public func holdfast_inspect(
   _ path: UnsafePointer<CChar>?, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?

@@ -50,6 +50,10 @@ final class Handle: Sendable {
     }
     state.withLock { $0.begun = true }
     startReader()
+    guard !isDestroyed.load(ordering: .sequentiallyConsistent) else {
+      recorder.leave()  // by another thread, meanwhile
+      return HOLDFAST_ARGUMENT.code
+    }
     return HOLDFAST_OK.code
   }
   private func startReader() {
@@ -86,17 +90,14 @@ final class Handle: Sendable {
 
   /// Leaves a take that is under way, and waits until nothing runs any more.
   func destroy() {
-    recorder.leave()
-    if isInCallback {
-      isDestroyed.store(true, ordering: .releasing)
-      state.withLock { $0.thread?.detach() }  // the thread that runs now is its last user
-      return
-    }
-    let (begun, thread) = state.withLock { s in
+    isDestroyed.store(true, ordering: .sequentiallyConsistent)
+    recorder.end()
+    guard !isInCallback else { return }  // the thread that runs now is its last user
+    recorder.wait()
+    let thread = state.withLock { s in
       defer { s.thread = nil }
-      return (s.begun, s.thread)
+      return s.thread
     }
-    if begun { recorder.wait() }
     thread?.join()
   }
 

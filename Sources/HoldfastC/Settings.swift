@@ -23,6 +23,24 @@ enum Settings {
       message: "no folder for takes: neither XDG_DATA_HOME nor HOME is set; name one")
   }
 
+  static var defaults: holdfast_settings {
+    var fresh = unsafe holdfast_settings()
+    unsafe fresh.size = MemoryLayout<holdfast_settings>.size
+    unsafe (fresh.complexity, fresh.channel, fresh.wait_device_s) = (-1, 1, -1)
+    return unsafe fresh
+  }
+  /// Bytes of the first version's struct: less is no struct of ours.
+  static let smallest = 112
+  /// The caller's settings, which may be an older version's: what that doesn't have is as it is by default.
+  static func grown(_ settings: UnsafePointer<holdfast_settings>) -> holdfast_settings {
+    var all = unsafe defaults
+    let size = unsafe min(settings.pointee.size, MemoryLayout<holdfast_settings>.size)
+    unsafe withUnsafeMutableBytes(of: &all) { room in
+      unsafe room.copyBytes(from: UnsafeRawBufferPointer(start: settings, count: size))
+    }
+    return unsafe all
+  }
+
   static func recorder(_ raw: holdfast_settings) throws(RecorderFailure) -> Recorder {
     func bad(_ text: String) -> RecorderFailure { RecorderFailure(code: 64, kind: "usage", message: text) }
     var options = InputOptions()
@@ -31,11 +49,14 @@ enum Settings {
     guard (0...1_000).contains(period) else { throw bad("period_ms can be 0 to 1000") }
     if period > 0 { options.periodMs = period }
     let input = try InputSpec(unsafe raw.input.map { unsafe path($0) })
+    if input == .standardInput { throw bad("input - is the command's: name a device, a file or a tone") }
     var settings = RecordingSettings(input: input, options: options)
     settings.output = unsafe raw.output.map { unsafe path($0) }
     settings.takesFolder = unsafe raw.folder.map { unsafe path($0) } ?? standardFolder
     if let context = unsafe raw.context {
-      let text = unsafe String(cString: context)
+      guard let text = unsafe String(validatingCString: context) else {
+        throw bad("the context must be UTF-8")
+      }
       guard text.utf8.count <= TakeDescription.largestContext else {
         throw bad("the context may have \(TakeDescription.largestContext) bytes")
       }
@@ -69,6 +90,7 @@ enum Settings {
     guard (0...65_535).contains(channel) else { throw bad("channel can be 0 (mixed) to 65535") }
     settings.channel = channel == 0 ? .mix : .channel(channel)
     let wait = unsafe Int64(raw.wait_device_s)
+    guard wait >= -1 else { throw bad("wait_device_s can be -1 (ask) or more") }
     settings.absence = wait < 0 ? .ask : .wait(seconds: min(wait, 86_400))
     settings.force = unsafe raw.force != 0
     settings.gaps = unsafe raw.close_gaps != 0 ? .close : .fill

@@ -1,5 +1,6 @@
 import CPlatform
 import Glibc
+import Synchronization
 
 /// One POSIX thread. It takes no signals: those are the host program's business.
 public final class Thread: Sendable {
@@ -41,10 +42,10 @@ public final class Thread: Sendable {
     }
   }
 
-  /// Lets the thread end by itself: nobody will join it.
-  public func detach() { pthread_detach(handle) }
-  /// Waits until the thread has ended. Once only.
-  public func join() { pthread_join(handle, nil) }
+  /// Waits until the thread has ended. A thread that nobody waited for ends by itself.
+  public func join() { if !joined.exchange(true, ordering: .relaxed) { pthread_join(handle, nil) } }
+  private let joined = Atomic<Bool>(false)
+  deinit { if !joined.load(ordering: .relaxed) { pthread_detach(handle) } }
 }
 
 /// Lets the calling thread run before ordinary ones, as far as this user may (RLIMIT_NICE); silent where not. Not a

@@ -12,12 +12,12 @@
 
 static holdfast_recorder *make(const char *folder) {
   holdfast_settings s;
-  holdfast_settings_init(&s);
+  holdfast_settings_init(&s, sizeof s);
   s.folder = folder;
   s.input = "tone:440";
   s.realtime = 1;
   holdfast_recorder *r = NULL;
-  IS(holdfast_recorder_create(&s, &r), HOLDFAST_OK);
+  IS(holdfast_recorder_create(&s, &r, NULL), HOLDFAST_OK);
   return r;
 }
 
@@ -52,6 +52,24 @@ static void *hammer(void *raw) {
   return NULL;
 }
 
+static void *begin(void *raw) {
+  holdfast_recorder_start(raw);
+  return NULL;
+}
+static void *reader(void *raw) {
+  holdfast_event event = { .size = sizeof event };
+  while (holdfast_recorder_next_event(raw, -1, &event) == HOLDFAST_OK) {}
+  return NULL;
+}
+/* KiB of address space. */
+static long mapped(void) {
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file || fscanf(file, "%ld", &pages) != 1) exit(3);
+  fclose(file);
+  return pages * 4;
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) return 64;
   char *text = NULL;
@@ -61,15 +79,23 @@ int main(int argc, char **argv) {
   holdfast_settings bad;
 
   /* NULL, wild, too small */
-  IS(holdfast_recorder_create(NULL, &none), HOLDFAST_ARGUMENT);
+  IS(holdfast_recorder_create(NULL, &none, NULL), HOLDFAST_ARGUMENT);
   memset(&bad, 0, sizeof bad);
-  IS(holdfast_recorder_create(&bad, &none), HOLDFAST_ARGUMENT);
-  holdfast_settings_init(&bad);
-  IS(holdfast_recorder_create(&bad, NULL), HOLDFAST_ARGUMENT);
+  IS(holdfast_recorder_create(&bad, &none, &text), HOLDFAST_ARGUMENT);
+  holdfast_settings_init(&bad, sizeof bad);
+  IS(holdfast_recorder_create(&bad, NULL, NULL), HOLDFAST_ARGUMENT);
   bad.input = "nonsense";
-  IS(holdfast_recorder_create(&bad, &none), HOLDFAST_USAGE);
-  bad.input = NULL; bad.bitrate = 7;
-  IS(holdfast_recorder_create(&bad, &none), HOLDFAST_USAGE);
+  IS(holdfast_recorder_create(&bad, &none, &text), HOLDFAST_USAGE);
+  if (!text || !strstr(text, "nonsense")) return printf("no word on the settings\n"), 1;
+  holdfast_free(text);
+  bad.input = "-";
+  IS(holdfast_recorder_create(&bad, &none, &text), HOLDFAST_USAGE);
+  holdfast_free(text);
+  bad.input = NULL; bad.context = "\xff\xfe";
+  IS(holdfast_recorder_create(&bad, &none, &text), HOLDFAST_USAGE);
+  holdfast_free(text);
+  bad.context = NULL; bad.bitrate = 7;
+  IS(holdfast_recorder_create(&bad, &none, &text), HOLDFAST_USAGE);
   holdfast_recorder *wrong[] = { NULL, wild };
   for (int i = 0; i < 2; i++) {
     IS(holdfast_recorder_start(wrong[i]), HOLDFAST_ARGUMENT);
@@ -79,7 +105,7 @@ int main(int argc, char **argv) {
     IS(holdfast_recorder_error(wrong[i], &text), HOLDFAST_ARGUMENT);
     IS(holdfast_recorder_destroy(wrong[i]), HOLDFAST_ARGUMENT);
   }
-  holdfast_settings_init(NULL);
+  holdfast_settings_init(NULL, 0);
   holdfast_free(NULL);
   if (!holdfast_status_text(12345) || !holdfast_version()) return 1;
   IS(holdfast_inspect(NULL, &text), HOLDFAST_ARGUMENT);
@@ -134,6 +160,43 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 500 && holdfast_unfinished(argv[1], NULL, &text) != HOLDFAST_OK; i++) usleep(20000);
   if (!text) return printf("the left take isn't there\n"), 1;
   IS(holdfast_recover(text, &text), HOLDFAST_OK);
+
+  /* a reader waits for a recorder that never begins */
+  pthread_t waiting;
+  r = make(argv[1]);
+  pthread_create(&waiting, NULL, reader, r);
+  usleep(100000);
+  IS(holdfast_recorder_destroy(r), HOLDFAST_OK);
+  pthread_join(waiting, NULL);
+
+  /* begun and destroyed at once, by three */
+  for (int round = 0; round < 60; round++) {
+    r = make(argv[1]);
+    pthread_t a, b;
+    pthread_create(&a, NULL, begin, r);
+    pthread_create(&b, NULL, begin, r);
+    usleep(round * 300);
+    IS(holdfast_recorder_destroy(r), HOLDFAST_OK);
+    pthread_join(a, NULL);
+    pthread_join(b, NULL);
+  }
+
+  /* what was left can't be kept by its old recorder */
+  r = make(argv[1]);
+  IS(holdfast_recorder_start(r), HOLDFAST_OK);
+  IS(holdfast_recorder_leave(r), HOLDFAST_OK);
+  IS(holdfast_recorder_keep(r), HOLDFAST_STATE);
+  IS(holdfast_recorder_destroy(r), HOLDFAST_OK);
+
+  /* takes by the hundred: memory is flat */
+  long before = mapped();
+  for (int i = 0; i < 100; i++) {
+    r = make(argv[1]);
+    IS(holdfast_recorder_start(r), HOLDFAST_OK);
+    IS(holdfast_recorder_discard(r), HOLDFAST_OK);
+    IS(holdfast_recorder_destroy(r), HOLDFAST_OK);
+  }
+  if (mapped() - before > 200 * 1024) return printf("%ld KiB more after 100 takes\n", mapped() - before), 1;
 
   /* destroyed while it records: left */
   r = make(argv[1]);

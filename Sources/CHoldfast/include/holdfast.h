@@ -29,7 +29,8 @@ const char *holdfast_version(void);
 typedef enum holdfast_status {
   HOLDFAST_OK = 0,
   HOLDFAST_TIMEOUT = 1,      /* nothing came in time */
-  HOLDFAST_END = 2,          /* nothing will come any more: the recorder has ended */
+  HOLDFAST_END = 2,          /* there is nothing more */
+  HOLDFAST_KEPT = 3,         /* done, but for what isn't Holdfast's own */
   HOLDFAST_ARGUMENT = -1,    /* NULL, a handle that was destroyed, a size that is too small */
   HOLDFAST_STATE = -2,       /* a call at the wrong time; nothing changed */
   HOLDFAST_FORKED = -3,      /* in a forked child */
@@ -81,13 +82,15 @@ typedef struct holdfast_settings {
   int32_t realtime;        /* not 0: a file or tone at the speed it sounds */
 } holdfast_settings;
 
-void holdfast_settings_init(holdfast_settings *settings);
+/* `size` is sizeof(holdfast_settings): no more than that is filled. */
+void holdfast_settings_init(holdfast_settings *settings, size_t size);
 
 /* One take. */
 typedef struct holdfast_recorder holdfast_recorder;
 
-/* Makes a recorder; no device is opened and no file made. Destroy it in the end. */
-int holdfast_recorder_create(const holdfast_settings *settings, holdfast_recorder **recorder);
+/* Makes a recorder; no device is opened and no file made. Destroy it in the end. `error` (may be NULL): what is wrong with the
+ * settings, one line, yours to free; NULL where nothing is. */
+int holdfast_recorder_create(const holdfast_settings *settings, holdfast_recorder **recorder, char **error);
 
 /* Ends and frees it. A take that is under way is left, as by holdfast_recorder_leave. Waits for that, and for a callback
  * that runs, unless it is called in that callback. Afterwards no callback comes any more. */
@@ -110,11 +113,12 @@ int holdfast_recorder_stop(holdfast_recorder *recorder);
 int holdfast_recorder_go_on(holdfast_recorder *recorder);
 /* After an interruption: seals what there is. */
 int holdfast_recorder_keep(holdfast_recorder *recorder);
-/* Keeps the take unfinished, for `unfinished` of a later recorder, or for holdfast_recover. */
+/* Keeps the take unfinished, for `unfinished` of a later recorder, or for holdfast_recover. OK, and nothing, once it has ended. */
 int holdfast_recorder_leave(holdfast_recorder *recorder);
 /* Moves the take to the trash. */
 int holdfast_recorder_discard(holdfast_recorder *recorder);
-/* Waits until the take is sealed, left, discarded or failed. Milliseconds; below 0: without end. OK, or TIMEOUT. */
+/* Waits until the take is sealed, left, discarded or failed. Milliseconds; below 0: without end. OK, or TIMEOUT;
+ * STATE before it was begun. */
 int holdfast_recorder_wait(holdfast_recorder *recorder, int64_t timeout_ms);
 
 /* The last failure of this recorder, one line that says what to do; "" where there was none. Yours to free. */
@@ -178,11 +182,12 @@ int holdfast_recorder_set_callback(holdfast_recorder *recorder, holdfast_callbac
  * those of this one; NULL: all. Nothing is changed, nothing decoded. */
 int holdfast_list(const char *folder, const char *context, char **json);
 /* NAME.opus of the newest unfinished take that nobody records, of this context or (NULL) of any, for `unfinished` of a recorder
- * or for holdfast_recover; yours to free. END where there is none. */
+ * or for holdfast_recover; yours to free. END where there is none, nor such a folder. */
 int holdfast_unfinished(const char *folder, const char *context, char **path);
 /* Deletes for good: all takes of a context, or (NULL) of the whole folder, unfinished and discarded ones too. BUSY where one
- * is being recorded: the others are gone. */
-int holdfast_wipe(const char *folder, const char *context);
+ * is being recorded, KEPT where something lies there that isn't Holdfast's: the others are gone. `json` (may be NULL): an
+ * object of the lists `gone`, `recording` and `kept`; yours to free. */
+int holdfast_wipe(const char *folder, const char *context, char **json);
 /* What the file at `path` is: docs/schema/inspect.json. */
 int holdfast_inspect(const char *path, char **json);
 /* Seals an unfinished take, or all of a folder; a line a take: docs/schema/recover.json. */

@@ -133,11 +133,14 @@ public final class Recorder: Sendable {
     tell(.state(.preparing, effectiveFrames: 0))
     do throws(RecorderFailure) {
       try open(try source())
-      guard advance({ $0.opened() }) == .beginTake else {
-        tell(.state(.armed, effectiveFrames: 0))
-        return try run()
+      switch advance({ ($0.opened(), $0.state) }) {
+      case (.beginTake, _): try beginTake()
+      case (_, .armed): tell(.state(.armed, effectiveFrames: 0))
+      default:  // it was stopped while the device opened
+        running.withLock { $0 = nil }
+        throw RecorderFailure(
+          code: 75, kind: "stopped", message: "it was stopped before it began: nothing is recorded")
       }
-      try beginTake()
       try run()
     } catch { throw refused(error) }
   }
@@ -161,6 +164,7 @@ public final class Recorder: Sendable {
     tell(.state(state, effectiveFrames: 0))
     tell(.failed(failure))
     events.close()
+    ended.post()
     return failure
   }
 
@@ -213,7 +217,7 @@ public final class Recorder: Sendable {
   }
   /// After an interruption: seals what there is.
   public func keep() {
-    guard case .interrupted(let reason, _) = state else { return }
+    guard case .interrupted(let reason, _) = state, reason != .left else { return }
     stop(reason.breaksSound ? .device : .disk)
   }
   /// The front end goes away: the partial take stays for `record --continue`, `recover` or the next launch.
@@ -222,6 +226,15 @@ public final class Recorder: Sendable {
     let action = advance { $0.leave() }
     if action == .keepPartial || action == .releaseSource { endCapture() }
     return action
+  }
+
+  /// The front end has no more use for it: a take that is under way is left, and one that never began won't.
+  public func end() {
+    guard used.exchange(true, ordering: .acquiringAndReleasing) else {
+      events.close()
+      return ended.post()
+    }
+    leave()
   }
 
   /// Stops: what was captured goes into the take, which is sealed. Further stops are harmless.
@@ -255,7 +268,7 @@ public final class Recorder: Sendable {
   /// Waits until the take is sealed, discarded or failed, and until the recorder's threads have let go of all they had.
   ///
   /// Call it before the process ends: the C libraries take themselves down then, and a thread that still frees what is
-  /// theirs would crash. Only after a start or arm that succeeded.
+  /// theirs would crash. Only after a start, arm or `end`.
   public func wait() {
     _ = wait(until: MonotonicTime(nanoseconds: .max / 2))
   }

@@ -16,7 +16,7 @@ BUILD_PACKAGES = python3 binutils gcc git libc6-dev libcurl4 libncurses6 libsqli
 # What the tests judge by, make their audio with, and run on.
 TEST_PACKAGES = procps opus-tools ffmpeg sox espeak-ng alsa-utils pocketsphinx-testdata python3 python3-jsonschema file \
   libasound2-plugins pulseaudio pulseaudio-utils bindfs \
-  dbus-daemon libsystemd0 python3-dbus python3-gi
+  dbus-daemon libsystemd0 python3-dbus python3-gi g++
 
 # Tests run optimised, since minutes of audio go through them; apart from `make build`, whose flags differ.
 TEST_FLAGS ?= -c release -Xswiftc -enable-testing --scratch-path .build/tests

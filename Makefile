@@ -1,6 +1,8 @@
 # make record   a take from the microphone (or from testaudio where there is none), then what is in it
 # make test     builds and runs all tests
 # make build    the library and the command: .build/release/holdfast
+# make docs     reference pages of the Swift and the C library: .build/reference/{swift,c}/index.html
+# make sanitize the tests under ThreadSanitizer, then AddressSanitizer with leaks; valgrind over the C examples
 # make check    layout, warnings, forbidden constructs
 # make bench    the pipeline against a bare libopus loop: CPU seconds and instructions; speech pauses on the set, if it is there
 # make torture  kills recorders at random instants and at every call to the disk, and recovers each take

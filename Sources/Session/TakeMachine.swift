@@ -1,16 +1,27 @@
 /// What a front end sees of a session.
 public enum TakeState: Sendable, Equatable {
+  /// Nothing was begun.
   case idle
+  /// The device is being opened.
   case preparing
+  /// It listens, and keeps nothing.
   case armed
   case recording
+  /// The person has paused; the device stays open.
   case paused
+  /// Source, disk or folder failed and is waited for; pause, resume and mark count meanwhile.
   case interrupted(InterruptionReason, whilePaused: Bool)
+  /// The last packets and the manifest go to the disk.
   case sealing
+  /// The file is final.
   case sealed
+  /// It couldn't be sealed: the partial take stays.
   case failed
+  /// In the trash.
   case discarded
+  /// The user may not listen to the device. No take was made.
   case denied
+  /// There is no such device, or it is busy, or its server is dead. No take was made.
   case unavailable
 
   /// The person has paused: nothing is kept, whether frames come or not.
@@ -22,6 +33,7 @@ public enum TakeState: Sendable, Equatable {
   }
   /// A take is under way.
   public var isTaking: Bool { self == .recording || self == .paused || isInterrupted }
+  /// Interrupted, for whichever reason.
   public var isInterrupted: Bool { if case .interrupted = self { true } else { false } }
   /// The name in events.
   public var name: String {

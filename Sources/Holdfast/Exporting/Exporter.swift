@@ -67,6 +67,7 @@ public enum Exporter {
   /// - Parameters:
   ///   - source: any file that `inspect` reads, also an unfinished take; `-` is standard input. For `.opus` an Ogg Opus file.
   ///   - output: `NAME.wav`, `NAME.flac` or `NAME.opus`; appears once it is whole and on the disk.
+  ///   - range: the stretch, whole milliseconds; its end may lie behind the file's.
   ///   - force: what stands there goes to the trash beside it; else that is an error.
   ///   - isCancelled: asked now and then, on the calling thread; true ends it, and nothing is left.
   /// - Throws: 64 a stretch that isn't in the file, or an ending that isn't one of the three; 65 where audio of the stretch is

@@ -21,7 +21,10 @@ public enum Inspector {
     }
     return try inspect(file, shown: path, beside: path, minPauseMs: minPauseMs)
   }
-  /// - Parameter descriptor: an open file or pipe, read to its end.
+  /// - Parameters:
+  ///   - descriptor: an open file or pipe, read to its end.
+  ///   - shown: what it is called in the report and in failures.
+  ///   - minPauseMs: shorter gaps between words are speech.
   public static func inspect(
     descriptor: Int32, shown: Path, minPauseMs: Int64 = SpeechDetector.minPauseMs
   ) throws(RecorderFailure) -> InspectReport {

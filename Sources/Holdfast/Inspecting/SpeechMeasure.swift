@@ -5,10 +5,17 @@ import Signal
 public struct SpeechFigures: Sendable, Equatable {
   /// 48 kHz frames.
   public var speech: [Range<Int64>] = []
+  /// Between runs of speech; 48 kHz frames.
   public var pauses: [Range<Int64>] = []
+  /// What it says of how someone spoke.
   public var practice: PracticeFigures
 
-  /// - Parameter frames: the audio's length.
+  /// All in 48 kHz frames.
+  ///
+  /// - Parameters:
+  ///   - speech: its runs, in order.
+  ///   - pauses: what lies between them.
+  ///   - frames: the audio's length.
   public init(speech: [Range<Int64>], pauses: [Range<Int64>], frames: Int64) {
     self.speech = speech
     self.pauses = pauses

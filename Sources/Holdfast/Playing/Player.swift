@@ -5,14 +5,16 @@ import Synchronization
 
 /// Plays a clip of a file, exact to the sample: any file that `inspect` reads, also an unfinished take's audio so far.
 ///
-/// Every method may be called from any thread, at any time, also from the event closure; a call that makes no sense does
-/// nothing. Several players run side by side. A player that was started lives until it ends: `stop` it.
+/// Every method may be called from any thread, at any time; a call that makes no sense does nothing. Several players run side by side. A player that was started lives until it ends: `stop` it.
 public final class Player: Sendable {
   public let path: Path
   public let range: ClipRange
   public let output: OutputSpec
 
-  private let onEvent: @Sendable (PlayerEvent) -> Void
+  /// What it reports: one reader; a slow one loses positions and nothing else, and the player never waits for it. Ends when
+  /// the player has.
+  public let events = EventQueue<PlayerEvent>(lossless: false)
+
   private let inbox = Mutex<[PlayerMachine.Command]>([])
   private let wake = CountingSemaphore()
   private let ended = CountingSemaphore()
@@ -21,13 +23,11 @@ public final class Player: Sendable {
   private let losses = Mutex<[Range<Int64>]>([])
 
   /// - Parameters:
+  ///   - path: the file.
   ///   - range: its end may lie behind the file's: then it plays to that.
-  ///   - onEvent: called on the player's own thread, which waits for it: hand the event on and return.
-  public init(
-    _ path: Path, range: ClipRange = .all, output: OutputSpec,
-    onEvent: @escaping @Sendable (PlayerEvent) -> Void = { _ in }
-  ) {
-    (self.path, self.range, self.output, self.onEvent) = (path, range, output, onEvent)
+  ///   - output: where the sound goes; opened by `start`.
+  public init(_ path: Path, range: ClipRange = .all, output: OutputSpec) {
+    (self.path, self.range, self.output) = (path, range, output)
     position = Atomic(range.fromMs)
   }
 
@@ -62,6 +62,7 @@ public final class Player: Sendable {
       }
     } catch {
       current.withLock { $0 = .failed }
+      events.close()
       ended.post()
       throw error
     }
@@ -145,8 +146,9 @@ public final class Player: Sendable {
       set(playing.isDrained ? .ended : .stopped, playing)
     } catch {
       current.withLock { $0 = .failed }
-      onEvent(.failed(error))
+      events.push(.failed(error))
     }
+    events.close()
     ended.post()
   }
 
@@ -154,13 +156,13 @@ public final class Player: Sendable {
     current.withLock { $0 = state }
     let ms = playing.positionMs
     position.store(ms, ordering: .relaxed)
-    onEvent(.state(state, positionMs: ms))
+    events.push(.state(state, positionMs: ms))
   }
   private func tell(_ playing: Playing, always: Bool) {
     let ms = playing.positionMs
     let before = position.exchange(ms, ordering: .relaxed)
-    if always || ms / 250 != before / 250 { onEvent(.position(ms: ms)) }
-    if let count = playing.newUnderruns() { onEvent(.underrun(count: count, positionMs: ms)) }
+    if always || ms / 250 != before / 250 { events.push(.position(ms: ms)) }
+    if let count = playing.newUnderruns() { events.push(.underrun(count: count, positionMs: ms)) }
   }
 }
 

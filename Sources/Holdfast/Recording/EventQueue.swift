@@ -1,18 +1,33 @@
 import Platform
 import Synchronization
 
+/// What an `EventQueue` carries.
+public protocol QueuedEvent: Sendable {
+  /// Whether a slow reader may miss it, since the next one of its kind says all that it said.
+  var mayBeDropped: Bool { get }
+}
+
+extension RecorderEvent: QueuedEvent {
+  /// Levels.
+  public var mayBeDropped: Bool { if case .level = self { true } else { false } }
+}
+extension PlayerEvent: QueuedEvent {
+  /// Positions.
+  public var mayBeDropped: Bool { if case .position = self { true } else { false } }
+}
+
 /// Events on their way to one reader, who takes them by `next` on a thread of its own or by `for await`.
 ///
-/// A slow reader of a live take loses levels and nothing else. A take from a file isn't lost by waiting, so there the
-/// recorder waits for its reader instead, until a stop is asked for.
-public final class EventQueue: Sendable {
+/// A slow reader loses levels (of a player: positions) and nothing else. A take from a file isn't lost by waiting, so there
+/// the recorder waits for its reader instead, until a stop is asked for.
+public final class EventQueue<Event: QueuedEvent>: Sendable {
   private enum Reader {
     case away
     case blocked
     case suspended(CheckedContinuation<Void, Never>)
   }
   private struct State {
-    var events: [RecorderEvent] = []
+    var events: [Event] = []
     var closed = false
     var reader = Reader.away
     var writerWaits = false
@@ -21,15 +36,15 @@ public final class EventQueue: Sendable {
   private let state: Mutex<State>
   private let filled = CountingSemaphore()
   private let drained = CountingSemaphore()
-  static let capacity = 1_024
+  static var capacity: Int { 1_024 }
 
   init(lossless: Bool) { state = Mutex(State(lossless: lossless)) }
 
-  func push(_ event: RecorderEvent) {
-    let isLevel = if case .level = event { true } else { false }
+  func push(_ event: Event) {
+    let mayBeDropped = event.mayBeDropped
     while true {
       let (done, reader) = state.withLock { s -> (Bool, Reader) in
-        if isLevel, s.events.count >= Self.capacity {
+        if mayBeDropped, s.events.count >= Self.capacity {
           guard s.lossless else { return (true, .away) }
           s.writerWaits = true
           return (false, .away)
@@ -43,7 +58,7 @@ public final class EventQueue: Sendable {
       drained.wait()
     }
   }
-  /// From here on levels are dropped rather than waited for.
+  /// From here on what may be dropped is, rather than waited for.
   func hurry() { release { $0.lossless = false } }
   func close() { release { $0.closed = true } }
   private func release(_ change: (inout State) -> Void) {
@@ -65,8 +80,8 @@ public final class EventQueue: Sendable {
 
   /// The events since the last call, waiting for at least one.
   ///
-  /// - Returns: empty once the recorder has ended and all were read. One reader only, any thread.
-  public func next() -> [RecorderEvent] {
+  /// - Returns: empty once what tells them has ended and all were read. One reader only, any thread.
+  public func next() -> [Event] {
     while true {
       let (events, ended) = take(.blocked)
       if !events.isEmpty || ended { return events }
@@ -76,19 +91,19 @@ public final class EventQueue: Sendable {
   /// The events since the last call, waiting for at least one until `deadline` at the latest.
   ///
   /// - Returns: empty where none came by then, or, with `isOver`, none will any more.
-  public func next(until deadline: MonotonicTime) -> [RecorderEvent] {
+  public func next(until deadline: MonotonicTime) -> [Event] {
     while true {
       let (events, ended) = take(.blocked)
       if !events.isEmpty || ended { return events }
       if !filled.wait(until: deadline) { return take(.away).events }
     }
   }
-  /// The recorder has ended, and all events were read.
+  /// What tells them has ended, and all were read.
   public var isOver: Bool { state.withLock { $0.closed && $0.events.isEmpty } }
 
   /// - Parameter reader: how it waits where there is nothing.
-  private func take(_ reader: Reader) -> (events: [RecorderEvent], ended: Bool) {
-    let (events, closed, wake) = state.withLock { s -> ([RecorderEvent], Bool, Bool) in
+  private func take(_ reader: Reader) -> (events: [Event], ended: Bool) {
+    let (events, closed, wake) = state.withLock { s -> ([Event], Bool, Bool) in
       guard !s.events.isEmpty else {
         s.reader = s.closed ? .away : reader
         return ([], s.closed, false)
@@ -103,16 +118,16 @@ public final class EventQueue: Sendable {
   }
 }
 
-/// `for await event in recorder.events`: ends when the recorder has; one loop at a time. A task that is cancelled leaves it
-/// at the next event; the recorder isn't touched by it.
+/// `for await event in recorder.events` (or a player's): ends when the recorder has; one loop at a time. A task that is
+/// cancelled leaves it at the next event; the recorder isn't touched by it.
 extension EventQueue: AsyncSequence {
   public struct AsyncIterator: AsyncIteratorProtocol {
     let queue: EventQueue
-    private var waiting: ArraySlice<RecorderEvent> = []
+    private var waiting: ArraySlice<Event> = []
 
     init(_ queue: EventQueue) { self.queue = queue }
 
-    public mutating func next() async -> RecorderEvent? {
+    public mutating func next() async -> Event? {
       while waiting.isEmpty {
         if Task.isCancelled { return nil }
         let (events, ended) = queue.take(.away)

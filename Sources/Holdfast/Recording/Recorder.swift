@@ -10,8 +10,10 @@ import Synchronization
 ///
 /// Every method may be called from any thread, at any time: a call that makes no sense is answered, never trapped.
 public final class Recorder: Sendable {
+  /// What it was made with.
   public let settings: RecordingSettings
-  public let events: EventQueue
+  /// What happens, for one reader; ends when the take has.
+  public let events: EventQueue<RecorderEvent>
   let continuing: Continuation?
   private let machine = Mutex(TakeMachine())
   let cell = SnapshotCell()
@@ -53,7 +55,9 @@ public final class Recorder: Sendable {
     return Recorder(settings: all, continuing: continuation)
   }
 
-  /// - Parameter continuing: an unfinished take to go on with, whose `RecordingSettings` these are; nil for a new one.
+  /// - Parameters:
+  ///   - settings: source, limits, file; nothing is opened yet.
+  ///   - continuing: an unfinished take to go on with, whose settings these are; nil for a new one.
   public init(settings: RecordingSettings, continuing: Continuation? = nil) {
     self.settings = settings
     self.continuing = continuing
@@ -64,6 +68,7 @@ public final class Recorder: Sendable {
     }
   }
 
+  /// Where the take is now. Any thread; no lock is taken.
   public var state: TakeState { cell.currentState }
   /// All that a screen shows. Any thread, as often as it likes: no lock is taken, and the recorder doesn't notice.
   public var snapshot: RecorderSnapshot { cell.snapshot(minValidMs: settings.minValidMs) }
@@ -118,6 +123,7 @@ public final class Recorder: Sendable {
   public func arm() throws(RecorderFailure) {
     try prepare(arm: true) { () throws(RecorderFailure) in try settings.openInput() }
   }
+  /// The same from a source of the caller's, open and ready; the recorder's own from here on.
   public func arm(source: sending any Source) throws(RecorderFailure) {
     let box = SourceBox(source: source)
     try prepare(arm: true) { box }
@@ -170,9 +176,16 @@ public final class Recorder: Sendable {
 
   // MARK: commands
 
-  public func pause() -> TakeMachine.Action { gate(.pause, at: nil) }
-  public func resume() -> TakeMachine.Action { gate(.resume, at: nil) }
-  public func mark(label: String? = nil) -> TakeMachine.Action { gate(.mark(label: label), at: nil) }
+  /// Takes effect at the frame captured now. `.reject` where nothing is recorded, `.none` where it is paused already.
+  @discardableResult public func pause() -> TakeMachine.Action { gate(.pause, at: nil) }
+  /// Goes on at the frame captured now. `.reject` where it isn't paused.
+  @discardableResult public func resume() -> TakeMachine.Action { gate(.resume, at: nil) }
+  /// Marks the frame captured now, also while paused or interrupted. `.reject` where there is no take under way.
+  ///
+  /// - Parameter label: the person's words; nil for none.
+  @discardableResult public func mark(label: String? = nil) -> TakeMachine.Action {
+    gate(.mark(label: label), at: nil)
+  }
   /// Pauses or resumes; starts an armed recorder.
   public func toggle() {
     switch state {

@@ -38,7 +38,9 @@ public final class Continuation: @unchecked Sendable {
   private let tornFrom: Int64?
   private let serial: UInt32
 
-  /// - Parameter path: `NAME.opus` of an unfinished take.
+  /// - Parameters:
+  ///   - path: `NAME.opus` of an unfinished take.
+  ///   - minPauseMs: how long a speaker must be silent for a pause.
   /// - Throws: 75 where it is being recorded; 66 where there is none; 73 where it is sealed; 65 where it is damaged, or of
   ///   a newer program; 74 where the disk fails.
   public init(_ path: Path, minPauseMs: Int64 = SpeechDetector.minPauseMs) throws(RecorderFailure) {

@@ -32,8 +32,9 @@ public enum Recovery {
   /// Recovers what a path names: a partial take (also by its `NAME.opus`), all those of a folder, or another program's
   /// damaged Ogg Opus file.
   ///
-  /// - Parameter onMissing: told once, before the first take is touched, where the file system lacks something; with its
-  ///   name.
+  /// - Parameters:
+  ///   - path: a take, a folder, or a file.
+  ///   - onMissing: told once, before the first take is touched, where the file system lacks something; with its name.
   /// - Throws: where the path itself is nothing to look at.
   public static func recover(
     _ path: Path, onMissing: @escaping ([FileSystemGap], String?) -> Void = { _, _ in }
@@ -84,6 +85,7 @@ public enum Recovery {
   /// - Parameters:
   ///   - folder: where the partial take lies.
   ///   - name: the take's.
+  ///   - onMissing: told before it is touched, where the file system lacks something; with its name.
   /// - Throws: `busy` (75) where it is being recorded; `no_input` (66) where there is none; `unreadable` (65) where
   ///   nothing can be heard of it, with where it was put; `newer_version` (65); 74 where the disk fails.
   public static func recover(

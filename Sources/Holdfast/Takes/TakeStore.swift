@@ -64,7 +64,9 @@ public struct TakeStore: Sendable {
   }
   /// Seals one unfinished take.
   ///
-  /// - Parameter take: its `NAME.opus`, in this folder.
+  /// - Parameters:
+  ///   - take: its `NAME.opus`, in this folder.
+  ///   - onMissing: told before it is touched, where the file system lacks something; with its name.
   /// - Throws: what `Recovery.recover(folder:name:)` does.
   public func recover(
     _ take: Path, onMissing: ([FileSystemGap], String?) -> Void = { _, _ in }

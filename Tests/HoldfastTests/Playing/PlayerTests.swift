@@ -25,37 +25,37 @@ private func decoded(_ path: String) throws -> [Int16] {
     try #require(take.said.code == 0)
     talk = take.path
   }
-  private final class Seen: Sendable {
-    private let events = Mutex<[PlayerEvent]>([])
-    func add(_ event: PlayerEvent) { events.withLock { $0.append(event) } }
-    var all: [PlayerEvent] { events.withLock { $0 } }
+  private func player(_ name: String, _ range: ClipRange = .all) -> Player {
+    Player(Path(talk), range: range, output: .file(Path(folder.file(name))))
   }
-  private func player(_ name: String, _ range: ClipRange = .all, _ seen: Seen = Seen()) -> Player {
-    Player(Path(talk), range: range, output: .file(Path(folder.file(name)))) { seen.add($0) }
+  /// All that it told, once it has ended.
+  private func events(_ player: Player) -> [PlayerEvent] {
+    var all: [PlayerEvent] = []
+    while case let some = player.events.next(), !some.isEmpty { all += some }
+    return all
   }
 
   @Test(
     arguments: [(0, nil), (1_234, 3_456), (5_001, 5_002), (12_000, nil), (0, 99_000)] as [(Int64, Int64?)])
   func `a clip is exact to the sample`(from: Int64, to: Int64?) throws {
     let whole = try decoded(talk)
-    let seen = Seen()
-    let player = player("out.wav", ClipRange(fromMs: from, toMs: to), seen)
+    let player = player("out.wav", ClipRange(fromMs: from, toMs: to))
     try player.start()
     player.wait()
     let end = min(to.map { Int($0) * 48 } ?? .max, whole.count)
     #expect(try decoded(folder.file("out.wav")) == Array(whole[(Int(from) * 48)..<end]))
     #expect(player.state == .ended && player.positionMs == Int64(end / 48))
-    #expect(seen.all.first == .state(.playing, positionMs: from))
-    #expect(seen.all.last == .state(.ended, positionMs: Int64(end / 48)))
-    let positions = seen.all.compactMap { if case .position(let ms) = $0 { ms } else { nil } }
+    let seen = events(player)
+    #expect(seen.first == .state(.playing, positionMs: from))
+    #expect(seen.last == .state(.ended, positionMs: Int64(end / 48)))
+    let positions = seen.compactMap { if case .position(let ms) = $0 { ms } else { nil } }
     #expect(positions == positions.sorted() && positions.count >= (end / 48 - Int(from)) / 300)
     #expect(folder.names.allSatisfy { !$0.hasPrefix(".") })
   }
 
   @Test func `pause, seek and resume play on with the very frame`() throws {
     let whole = try decoded(talk)
-    let seen = Seen()
-    let player = player("out.wav", .all, seen)
+    let player = player("out.wav")
     player.pause()
     try player.start()
     while player.state != .paused { usleep(1_000) }
@@ -65,7 +65,7 @@ private func decoded(_ path: String) throws -> [Int16] {
     player.resume()
     player.wait()
     #expect(try decoded(folder.file("out.wav")) == Array(whole[(2_500 * 48)...]))
-    let states = seen.all.compactMap { if case .state(let state, _) = $0 { state } else { nil } }
+    let states = events(player).compactMap { if case .state(let state, _) = $0 { state } else { nil } }
     #expect(states == [.playing, .paused, .playing, .ended])
   }
 
@@ -79,6 +79,22 @@ private func decoded(_ path: String) throws -> [Int16] {
     #expect(player.state == .stopped)
     #expect(throws: RecorderFailure.self) { try player.start() }
     #expect(try decoded(folder.file("out.wav")) == [])
+  }
+
+  @Test func `events come to a loop, which ends with the player, also one that couldn't start`() async throws
+  {
+    let player = player("out.wav", ClipRange(fromMs: 0, toMs: 600))
+    let loop = Task {
+      var seen: [PlayerEvent] = []
+      for await event in player.events { seen.append(event) }
+      return seen
+    }
+    try player.start()
+    let seen = await loop.value
+    #expect(seen.first == .state(.playing, positionMs: 0) && seen.last == .state(.ended, positionMs: 600))
+    let none = Player(Path(folder.file("none.opus")), output: .file(Path(folder.file("none.wav"))))
+    #expect(throws: RecorderFailure.self) { try none.start() }
+    for await event in none.events { Issue.record("\(event)") }
   }
 
   @Test func `several players beside one another`() throws {

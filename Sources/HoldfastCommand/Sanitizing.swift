@@ -1,0 +1,5 @@
+#if HOLDFAST_TSAN
+  import Platform
+
+  typealias Mutex = SanitizedMutex
+#endif

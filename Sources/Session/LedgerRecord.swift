@@ -28,6 +28,20 @@ public struct Gap: Sendable, Equatable {
   }
 }
 
+/// How fast the device's clock ran against CLOCK_MONOTONIC.
+public struct ClockDrift: Sendable, Equatable {
+  /// Parts per billion that it was faster; less than 0 where it was slower.
+  public var partsPerBillion: Int64
+  /// Standard error of that.
+  public var uncertainty: Int64
+  /// Seconds of device time it was measured over.
+  public var seconds: Int64
+
+  public init(partsPerBillion: Int64, uncertainty: Int64, seconds: Int64) {
+    (self.partsPerBillion, self.uncertainty, self.seconds) = (partsPerBillion, uncertainty, seconds)
+  }
+}
+
 /// Everything measured up to an effective frame, and the overview bins finished since the summary before.
 public struct LevelSummary: Sendable, Equatable {
   public var frames: Int64 = 0
@@ -70,6 +84,8 @@ public enum LedgerEvent: Sendable, Equatable {
   case speech(speaking: Bool, atFrame: Int64)
   /// Silence begins to be left out, or sound goes on.
   case silence(leftOut: Bool)
+  /// The device's clock as it was measured so far; the newest says all.
+  case drift(ClockDrift)
   /// A kind this version doesn't know: kept as it is.
   case unknown(kind: UInt8, payload: [UInt8])
 
@@ -79,7 +95,7 @@ public enum LedgerEvent: Sendable, Equatable {
     case .start(let time), .pause(let time), .resume(let time), .interruption(_, let time),
       .continued(let time, _, _, _), .stop(_, let time, _):
       time
-    case .begin, .gap, .mark, .levels, .speech, .silence, .unknown: nil
+    case .begin, .gap, .mark, .levels, .speech, .silence, .drift, .unknown: nil
     }
   }
 }
@@ -183,6 +199,12 @@ public enum Ledger {
       bytes.put(frame)
       return (11, bytes)
     case .silence(let leftOut): return (12, [leftOut ? 1 : 0])
+    case .drift(let drift):
+      var bytes: [UInt8] = []
+      bytes.put(drift.partsPerBillion)
+      bytes.put(drift.uncertainty)
+      bytes.put(drift.seconds)
+      return (13, bytes)
     case .unknown(let kind, let payload): return (kind, payload)
     }
   }
@@ -229,7 +251,7 @@ public enum Ledger {
   }
 
   static func event(kind: UInt8, payload: [UInt8]) -> LedgerEvent? {
-    let known: ClosedRange<UInt8> = 1...12
+    let known: ClosedRange<UInt8> = 1...13
     guard known.contains(kind) else { return .unknown(kind: kind, payload: payload) }
     if kind == 11 {
       guard payload.count == 9, payload[0] <= 1 else { return nil }
@@ -239,6 +261,16 @@ public enum Ledger {
     if kind == 12 {
       guard payload.count == 1, payload[0] <= 1 else { return nil }
       return .silence(leftOut: payload[0] == 1)
+    }
+    if kind == 13 {
+      guard payload.count == 24 else { return nil }
+      let drift = ClockDrift(
+        partsPerBillion: payload.get(0), uncertainty: payload.get(8), seconds: payload.get(16))
+      let most: Int64 = 1_000_000_000
+      guard (-most...most).contains(drift.partsPerBillion), (0...most).contains(drift.uncertainty),
+        (0...mostFrames).contains(drift.seconds)
+      else { return nil }
+      return .drift(drift)
     }
     if kind == 10 { return decodeSummary(payload).map(LedgerEvent.levels) }
     guard let json = try? JSON.read(payload) else { return nil }

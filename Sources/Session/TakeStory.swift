@@ -43,6 +43,8 @@ public struct TakeStory: Sendable, Equatable {
   public var speech: [Range<Int64>] = []
   /// Unbroken runs of a device.
   public var parts = 0
+  /// Of the device, where it was heard for a minute; of several parts the last one's.
+  public var clockDrift: ClockDrift?
   /// The newest summary, with the bins of all summaries in order.
   public var levels = LevelSummary()
 
@@ -114,6 +116,7 @@ public struct TakeStory: Sendable, Equatable {
         autoPauses.append(LeftOut(frame: at, lengthMs: nil))
         openSilence = record.captureFrame
       case .silence(false): endSilence(record)
+      case .drift(let drift): clockDrift = drift
       case .unknown: break
       }
     }
@@ -148,13 +151,16 @@ public struct TakeStory: Sendable, Equatable {
     }
   }
 
-  /// The records without speech and level summaries but the last, whose bins are left out: what the manifest embeds. It has to
-  /// fit into the reserve on a full disk; the bars that the bins are for stand in the manifest.
+  /// The records without speech, without level summaries but the last, whose bins are left out, and without clock drifts but the
+  /// last: what the manifest embeds. It has to fit into the reserve on a full disk; the bars that the bins are for stand in the
+  /// manifest.
   public static func embedded(_ records: [LedgerRecord]) -> [UInt8] {
     var bytes = Ledger.header
     let last = records.lastIndex { if case .levels = $0.event { true } else { false } }
+    let lastDrift = records.lastIndex { if case .drift = $0.event { true } else { false } }
     for (i, record) in records.enumerated() {
       if case .speech = record.event { continue }  // its runs stand in the manifest
+      if case .drift = record.event, i != lastDrift { continue }
       guard case .levels(var summary) = record.event else {
         bytes += Ledger.encode(record)
         continue

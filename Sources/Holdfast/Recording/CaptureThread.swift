@@ -24,6 +24,9 @@ final class CaptureThread: @unchecked Sendable {
   private let live: Bool
   /// It sleeps between its periods; a pipe can be read as fast as the machine goes, which a real-time thread mustn't.
   private let isDevice: Bool
+  private var drift: DriftMeter
+  private let driftRate = Atomic<UInt64>(0)  // ppb and its uncertainty, 32 bits each
+  private let driftSeconds = Atomic<Int64>(0)
   private let stopAsked = Atomic<Bool>(false)
   private let abandoned = Atomic<Bool>(false)
   private let waitsForSpace = Atomic<Bool>(false)
@@ -65,6 +68,7 @@ final class CaptureThread: @unchecked Sendable {
     self.onAway = onAway
     self.onMissed = onMissed
     self.onBack = onBack
+    drift = DriftMeter(rate: ring.format.rate)
     chunk = max(1, live ? source.periodFrames : ring.capacity / 4)
   }
 
@@ -89,6 +93,16 @@ final class CaptureThread: @unchecked Sendable {
   var away: Away? { awayBox.withLock { $0 } }
   /// Device frames delivered so far. Any thread.
   var captured: Int64 { ring.written }
+  /// The device's clock against CLOCK_MONOTONIC, made anew each second; nil for its first minute, and for other sources. Any
+  /// thread.
+  var clockDrift: ClockDrift? {
+    let seconds = driftSeconds.load(ordering: .acquiring)
+    guard seconds > 0 else { return nil }
+    let both = driftRate.load(ordering: .relaxed)
+    return ClockDrift(
+      partsPerBillion: Int64(Int32(truncatingIfNeeded: both)), uncertainty: Int64(both >> 32),
+      seconds: seconds)
+  }
   /// Complete once the ring is closed.
   var end: End { endBox.withLock { $0 } }
 
@@ -116,6 +130,7 @@ final class CaptureThread: @unchecked Sendable {
   static let longestFill: Int64 = 2
 
   private func lost(_ new: CaptureLoss) {
+    drift.restart()
     if new.frames > Self.longestFill * Int64(ring.format.rate) || new.cause == .suspended {
       missed(new)
       return
@@ -168,9 +183,19 @@ final class CaptureThread: @unchecked Sendable {
         }
       }
       if n == 0 { break }
+      if isDevice { meetClock(n) }
       // A file's frames are handed over half a ring at a time: fewer wake-ups for the same work.
       if live || ring.free < ring.capacity / 2 { filled.post() }
     }
+  }
+  private func meetClock(_ frames: Int) {
+    guard drift.read(frames: frames, at: MonotonicTime.now.nanoseconds), let reading = drift.reading else {
+      return
+    }
+    let rate = UInt64(UInt32(bitPattern: Int32(truncatingIfNeeded: reading.partsPerBillion)))
+    let uncertainty = UInt64(UInt32(truncatingIfNeeded: reading.uncertainty))
+    driftRate.store(uncertainty << 32 | rate, ordering: .relaxed)
+    driftSeconds.store(reading.seconds, ordering: .releasing)
   }
   /// The loop's last act: from here on nothing is in a hurry.
   @inline(never) private func failed(_ error: __owned SourceError) { failure = error }
@@ -193,6 +218,7 @@ final class CaptureThread: @unchecked Sendable {
   @inline(never) private func isBack() {
     isAway = false
     failure = nil
+    drift.restart()
     awayBox.withLock { $0 = nil }
     onBack()
   }

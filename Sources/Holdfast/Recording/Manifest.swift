@@ -119,7 +119,7 @@ public struct Manifest: Sendable {
   public var storyFields: [(String, JSON)] { Self.storyFields(story) }
   static func storyFields(_ story: TakeStory) -> [(String, JSON)] {
     func ms(_ frames: Int64) -> JSON { .int(milliseconds(frames: frames)) }
-    return [
+    let fields: [(String, JSON)] = [
       ("pause_count", .int(Int64(story.pauses.count))),
       (
         "pauses",
@@ -165,6 +165,12 @@ public struct Manifest: Sendable {
       ("gap_frames", .int(story.gapFrames)), ("device_rate", .int(Int64(story.description?.deviceRate ?? 0))),
       ("parts", .int(Int64(max(1, story.parts)))),
     ]
+    guard let drift = story.clockDrift else { return fields }
+    let figures: [(String, JSON)] = [
+      ("ppm", .rounded(Double(drift.partsPerBillion) / 1_000, 3)),
+      ("uncertainty_ppm", .rounded(Double(drift.uncertainty) / 1_000, 3)), ("seconds", .int(drift.seconds)),
+    ]
+    return fields + [("clock_drift", .object(figures))]
   }
 
   public var levelFields: [(String, JSON)] {

@@ -262,7 +262,7 @@ public final class Recorder: Sendable {
   }
 
   /// Stops and moves the take to the trash.
-  public func discard() -> TakeMachine.Action {
+  @discardableResult public func discard() -> TakeMachine.Action {
     let action = advance { $0.discard() }
     if action == .moveToTrash { endedBy.withLock { $0 = .user } }  // should it come back
     if action == .moveToTrash || action == .releaseSource { endCapture() }

@@ -48,7 +48,8 @@ extension Recorder {
       silence: SilenceRules(
         pauseAfterMs: settings.autoPauseMs, stopAfterMs: settings.stopAfterSilenceMs), cell: cell,
       onEvent: { [weak self] in self?.tell($0) }, onRoom: { capture.wakeForSpace() },
-      onLimit: { [weak self] in self?.stop($0) }, until: { capture.away?.until })
+      onLimit: { [weak self] in self?.stop($0) }, until: { capture.away?.until },
+      clockDrift: { capture.clockDrift })
     running.withLock {
       $0 = Running(
         capture: capture, signal: signal, encoder: EncoderBox(encoder: encoder), format: format,

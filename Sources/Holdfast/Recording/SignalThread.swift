@@ -88,7 +88,8 @@ final class SignalThread: @unchecked Sendable {
     minPauseMs: Int64 = SpeechDetector.minPauseMs, silence: SilenceRules? = nil, cell: SnapshotCell,
     onEvent: @escaping @Sendable (RecorderEvent) -> Void,
     onRoom: @escaping @Sendable () -> Void, onLimit: @escaping @Sendable (EndedBy) -> Void,
-    until: @escaping @Sendable () -> MonotonicTime?
+    until: @escaping @Sendable () -> MonotonicTime?,
+    clockDrift: @escaping @Sendable () -> ClockDrift? = { nil }
   ) {
     self.cell = cell
     self.ring = ring
@@ -97,7 +98,9 @@ final class SignalThread: @unchecked Sendable {
     self.conformer = conformer
     self.gaps = gaps
     clock = TakeClock(maxFrames: maxFrames, waiting: true, continuing: continuing?.effectiveFrames)
-    path = TakePath(encoder: encoder, continuing: continuing, minPauseMs: minPauseMs, onEvent: onEvent)
+    path = TakePath(
+      encoder: encoder, continuing: continuing, minPauseMs: minPauseMs, onEvent: onEvent,
+      clockDrift: clockDrift)
     cell.frames.store(continuing?.effectiveFrames ?? 0, ordering: .relaxed)
     autoPause = silence.map(AutoPause.init)
     preRoll = PreRoll(capacity: Int(preRollFrames))

@@ -7,6 +7,8 @@ import Signal
 struct TakePath {
   private let encoder: OpusEncoder
   private let onEvent: @Sendable (RecorderEvent) -> Void
+  private let clockDrift: @Sendable () -> ClockDrift?
+  private var driftTold: Int64 = 0  // seconds it had been measured over
   private var queue: StoreQueue?
   private var meter = Meter()
   private var bars = LiveBars()
@@ -38,9 +40,11 @@ struct TakePath {
 
   init(
     encoder: OpusEncoder, continuing: Continuation?, minPauseMs: Int64,
-    onEvent: @escaping @Sendable (RecorderEvent) -> Void
+    onEvent: @escaping @Sendable (RecorderEvent) -> Void,
+    clockDrift: @escaping @Sendable () -> ClockDrift? = { nil }
   ) {
     self.encoder = encoder
+    self.clockDrift = clockDrift
     self.onEvent = onEvent
     self.continuing = continuing
     earlierFaults = continuing?.faults ?? SampleFaults()
@@ -110,6 +114,7 @@ struct TakePath {
       if meter.totals.frames - lastSummary >= Int64(takeRate) {
         lastSummary = meter.totals.frames
         summarise(meter.totals, captureFrames: captureFrames)
+        noteDrift(captureFrames, every: 60)
       }
     }
   }
@@ -199,6 +204,12 @@ struct TakePath {
     record(.levels(summary), capture: captureFrames, effective: totals.frames)
     return summary
   }
+  /// - Parameter seconds: how much more must have been heard since it was told.
+  private mutating func noteDrift(_ captureFrames: Int64, every seconds: Int64) {
+    guard let drift = clockDrift(), drift.seconds >= driftTold + seconds else { return }
+    driftTold = drift.seconds
+    record(.drift(drift), capture: captureFrames, effective: meter.totals.frames)
+  }
   /// What the samples were found to be so far; the next summary has it.
   mutating func found(_ faults: SampleFaults) {
     self.faults = faults
@@ -226,6 +237,7 @@ struct TakePath {
     }
     found(conformer.faults)
     closeSpeech(conformer.deviceFrames)
+    noteDrift(conformer.deviceFrames, every: 1)
     let last = summarise(meter.finalTotals, captureFrames: conformer.deviceFrames)
     return TakeEnd(
       effectiveFrames: total, captureFrames: conformer.deviceFrames, granule: granule, summary: last,

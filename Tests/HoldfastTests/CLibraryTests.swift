@@ -25,12 +25,10 @@ import Testing
     let sanitizer = ProcessInfo.processInfo.environment["HOLDFAST_SANITIZE"]
     let said = try run(
       sanitizer == nil ? "gcc" : "clang",
-      (sanitizer.map { ["-fsanitize=" + $0] } ?? []) + [
-        "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-o", program, source,
-      ] + flags + [
+      ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-o", program, source] + flags + [
         "-I", Places.root + "/Sources/CHoldfast/include", "-L", library, "-lholdfast", "-lpthread",
         "-Wl,-rpath," + library,
-      ])
+      ] + (sanitizer ?? "").split(separator: " ").map(String.init))
     try #require(said.code == 0, "\(said)")
     return program
   }

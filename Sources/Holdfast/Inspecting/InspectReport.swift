@@ -144,6 +144,7 @@ public struct InspectReport: Sendable {
       ("parts", .int(Int64(parts))),
       ("problems", .array(problems.map(\.json))), ("measured_on", .string(measuredOn.rawValue)),
     ]
+    if let drift = told["clock_drift"] { fields.append(("clock_drift", drift)) }
     if let story {
       if let context = story.description?.contextJSON { fields.append(("context", context)) }
       if let description = story.description { fields.append(("take_id", .string(description.takeID))) }

@@ -5,6 +5,7 @@
 # make bench    the pipeline against a bare libopus loop: CPU seconds and instructions; speech pauses on the set, if it is there
 # make torture  kills recorders at random instants and at every call to the disk, and recovers each take
 # make powerloss  cuts the power behind every call to the disk, in every way a disk may have it, and recovers each
+# make generated  writes docs/holdfast.1 and completions/ anew, from the command's own tables
 # make clean    removes what was built
 # make deps     installs the Debian packages that are missing; the others do it by themselves
 
@@ -16,7 +17,7 @@ BUILD_PACKAGES = python3 binutils gcc git libc6-dev libcurl4 libncurses6 libsqli
 # What the tests judge by, make their audio with, and run on.
 TEST_PACKAGES = procps opus-tools ffmpeg sox espeak-ng alsa-utils pocketsphinx-testdata python3 python3-jsonschema file \
   libasound2-plugins pulseaudio pulseaudio-utils bindfs \
-  dbus-daemon libsystemd0 python3-dbus python3-gi g++
+  dbus-daemon libsystemd0 python3-dbus python3-gi g++ groff mandoc zsh fish
 
 # Tests run optimised, since minutes of audio go through them; apart from `make build`, whose flags differ.
 TEST_FLAGS ?= -c release -Xswiftc -enable-testing --scratch-path .build/tests
@@ -27,7 +28,7 @@ export SWIFT_BACKTRACE = enable=no
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null)
 
-.PHONY: help build record test check bench torture powerloss clean deps swift
+.PHONY: help build record test check bench torture powerloss generated clean deps swift
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
@@ -71,6 +72,11 @@ torture: build
 powerloss: build
 	@scripts/need gcc python3 opus-tools libasound2-dev e2fsprogs
 	python3 benchmarks/powerloss.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
+
+generated: build
+	@holdfast="$$($(SWIFT) build -c release --show-bin-path)/holdfast" && mkdir -p completions && "$$holdfast" help --man >docs/holdfast.1 && \
+	"$$holdfast" help --completion bash >completions/holdfast.bash && "$$holdfast" help --completion zsh >completions/_holdfast && \
+	"$$holdfast" help --completion fish >completions/holdfast.fish
 
 clean:
 	rm -rf .build

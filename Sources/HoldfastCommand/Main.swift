@@ -33,7 +33,7 @@ import Platform
       return 0
     }
     if let first = words.first?.text, ["--help", "-h"].contains(first) {
-      output.line(Help.overview)
+      output.lines(Help.overview(output.style))
       return 0
     }
     let json = words.contains { $0.text == "--json" }
@@ -44,10 +44,10 @@ import Platform
         }),
         let command = CommandName(rawValue: words[0].text)
       {
-        output.line(Help.text(command))
+        output.lines(Help.text(command, output.style))
         return 0
       }
-      let arguments = try Arguments(words)
+      let arguments = try Arguments(words) { () throws(UsageError) in try Configuration.load(environment) }
       switch arguments.command {
       case .record: return try RecordCommand(arguments).run(output)
       case .inspect:
@@ -70,7 +70,7 @@ import Platform
         return try ExportCommand.run(arguments, output)
       case .restore: return try TrashCommand.restore(arguments, output)
       case .devices: return try DevicesCommand.run(arguments, output)
-      case .help: return try Help.run(arguments, output)
+      case .help: return try HelpCommand.run(arguments, output)
       }
     } catch {
       return report(RecorderFailure(code: 64, kind: "usage", message: error.message), json: json, output)

@@ -39,7 +39,7 @@ enum InspectCommand {
       "length", "\(clockText(report.durationMs))  (\(report.durationMs) ms, \(report.effectiveFrames) frames)"
     )
     row("size", "\(report.sizeBytes) bytes")
-    row("waveform", blocks(report.bars))
+    row("waveform", output.style.blocks(report.bars))
     let levels = report.levels
     row(
       "level", "RMS \(fixed(levels.rmsDb, 1)) dBFS, peak \(fixed(levels.peakDb, 1)) dBFS, \(loudness(report))"

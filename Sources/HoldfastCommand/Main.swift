@@ -24,6 +24,8 @@ import Platform
       Output.error("can't write to standard output: \(failure.text)")
       code = max(code, 74)
     }
+    // Nobody reads on: what other threads are still looking at isn't waited for, nor taken apart under their feet.
+    if output.hasNoReader { _exit(code) }
     exit(code)
   }
 
@@ -81,7 +83,7 @@ import Platform
   static func report(_ failure: RecorderFailure, json: Bool, _ output: Output) -> Int32 {
     if json { output.json(RecorderEvent.failed(failure).json(context: nil)) }
     output.flush()
-    Output.error(failure.message)
+    output.error(failure.message)
     return failure.code
   }
 }

@@ -69,8 +69,9 @@ enum Help {
       }
     }
     if !page.exits.isEmpty {
-      lines += ["", style.strong("exit codes") + " (`holdfast help exit-codes` has all):"]
+      lines += ["", style.strong("exit codes:")]
       lines += pairs(page.exits.map { ("\($0.code)", $0.meaning) }, column: 6, style)
+      lines += wrap("`holdfast help exit-codes` lists all.", style)
     }
     return lines
   }

@@ -53,7 +53,10 @@ enum ManualPage {
       }
     }
     page += [".SH \"SEE ALSO\"", ".BR arecord (1),", ".BR opusinfo (1),", ".BR parallel (1)"]
-    return page.joined(separator: "\n") + "\n"
+    // A paragraph right behind a heading is none.
+    let lines = page.enumerated().filter { i, line in line != ".PP" || !page[i - 1].hasPrefix(".S") }.map(
+      \.element)
+    return lines.joined(separator: "\n") + "\n"
   }
 
   private static let environment = [

@@ -10,6 +10,8 @@ final class Output {
   private var alive = true
   /// Why standard output took no more, where that isn't a reader that went away.
   private(set) var failure: Errno?
+  /// Nobody reads standard output any more.
+  var hasNoReader: Bool { !alive && failure == nil }
   private var buffer: [UInt8] = []
 
   let style = Style.output
@@ -64,6 +66,15 @@ final class Output {
       }
     }
     buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// The same as the static ones, with what is drawn on the terminal out of the way.
+  func error(_ text: String) { aside { Self.error(text) } }
+  func note(_ text: String) { aside { Self.note(text) } }
+  private func aside(_ write: () -> Void) {
+    around?(true)
+    write()
+    around?(false)
   }
 
   /// One line on standard error.

@@ -136,7 +136,7 @@ extension CommandPage {
   static let devices = CommandPage(
     operands: "", completes: .nothing,
     summary: "lists the sound devices that can record",
-    text: ["The first column is what --input alsa:NAME takes."],
+    text: ["NAME is what --input alsa:NAME takes, and --output of play where it can play."],
     examples: [
       .init("holdfast devices", "what there is"),
       .init("holdfast devices --json | jq -r 'select(.default).id'", "the default device"),

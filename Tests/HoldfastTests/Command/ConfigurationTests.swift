@@ -83,7 +83,8 @@ import Testing
   }
   @Test func `a value out of range is told with the place it stands at`() throws {
     try expectRefused("bitrate = 1\n", ["\(home.file("holdfast/config")):1: bitrate = 1", "6000 to 510000"])
-    try expectRefused("input = nosuch:\n", ["config:1: input = nosuch:"])
+    try expectRefused(
+      "input = nosuch:\n", ["config:1: input = nosuch:"], arguments: ["record", "-o", home.file("no.opus")])
     try configure("")
     let said = try holdfast(
       ["record", "--input", "tone:440"], environment: variables(["HOLDFAST_BITRATE": "x"]))

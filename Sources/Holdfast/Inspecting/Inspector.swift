@@ -259,7 +259,9 @@ public enum Inspector {
           let n = try audio.read(into: &raw)
           if n == 0 { break }
           measure.push(&block, count: n)
-          if let all = audio.facts.statedFrames, all > 0 { progress(min(1, Double(measure.frames) / Double(all))) }
+          if let all = audio.facts.statedFrames, all > 0 {
+            progress(min(1, Double(measure.frames) / Double(all)))
+          }
         } catch { broken = error }
       }
       var report = report(measure.finish(), shown: shown, rate: rate, channels: channels)

@@ -83,7 +83,7 @@ generated: build
 
 # With Swift's runtime inside: the command and the library need none on the machine they run on.
 PACKAGE = .build/package/release
-PACKAGE_FLAGS = -c release -Xswiftc -static-stdlib --scratch-path .build/package
+PACKAGE_FLAGS = -c release -Xswiftc -static-stdlib -Xswiftc -no-toolchain-stdlib-rpath --disable-local-rpath --scratch-path .build/package
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions

@@ -7,6 +7,10 @@
 # make bench    the pipeline against a bare libopus loop: CPU seconds and instructions; speech pauses on the set, if it is there
 # make torture  kills recorders at random instants and at every call to the disk, and recovers each take
 # make powerloss  cuts the power behind every call to the disk, in every way a disk may have it, and recovers each
+# make generated  writes docs/holdfast.1 and completions/ anew, from the command's own tables
+# make install  PREFIX=/usr/local DESTDIR= LIBDIR=$PREFIX/lib: command, C library, manual page, completions; needs no Swift where it runs
+# make uninstall  takes the same away again
+# make deb      Debian packages of both in .build/deb
 # make clean    removes what was built
 # make deps     installs the Debian packages that are missing; the others do it by themselves
 
@@ -18,7 +22,7 @@ BUILD_PACKAGES = python3 binutils gcc git libc6-dev libcurl4 libncurses6 libsqli
 # What the tests judge by, make their audio with, and run on.
 TEST_PACKAGES = procps opus-tools ffmpeg sox espeak-ng alsa-utils pocketsphinx-testdata python3 python3-jsonschema file \
   libasound2-plugins pulseaudio pulseaudio-utils bindfs \
-  dbus-daemon libsystemd0 python3-dbus python3-gi g++
+  dbus-daemon libsystemd0 python3-dbus python3-gi g++ groff mandoc zsh fish
 
 # Tests run optimised, since minutes of audio go through them; apart from `make build`, whose flags differ.
 TEST_FLAGS ?= -c release -Xswiftc -enable-testing --scratch-path .build/tests
@@ -29,7 +33,7 @@ export SWIFT_BACKTRACE = enable=no
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null)
 
-.PHONY: help build record test check bench torture powerloss clean deps swift
+.PHONY: help build record test check bench torture powerloss generated package install uninstall deb clean deps swift
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
@@ -52,7 +56,7 @@ check: deps
 	@flags=$$(pkg-config --cflags $(C_LIBRARIES)) && for f in $(call SOURCES,'Tests/*.c' 'Sources/*.h' 'Sources/*.c'); do \
 	  gcc -fsyntax-only -x c -std=gnu17 -Wall -Wextra -Werror -I$$(dirname $$f)/include -ISources/CHoldfast/include $$flags -include ./$$f /dev/null || exit 1; done
 	@python3 -c 'import ast, sys; [ast.parse(open(f, encoding="utf-8").read(), f) for f in sys.argv[1:]]' $(call SOURCES,'*.py')
-	@for f in scripts/need scripts/record .ci/run $(call SOURCES,'*.sh'); do bash -n "$$f" || exit 1; done
+	@for f in scripts/need scripts/record scripts/deb .ci/run $(call SOURCES,'*.sh'); do bash -n "$$f" || exit 1; done
 	scripts/steady $(SWIFT) build -c release
 	PATH="$$(dirname $(SWIFT)):$$PATH" scripts/capture-calls "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
 
@@ -73,6 +77,53 @@ torture: build
 powerloss: build
 	@scripts/need gcc python3 opus-tools libasound2-dev e2fsprogs
 	python3 benchmarks/powerloss.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
+
+generated: build
+	@holdfast="$$($(SWIFT) build -c release --show-bin-path)/holdfast" && mkdir -p completions && "$$holdfast" help --man >docs/holdfast.1 && \
+	"$$holdfast" help --completion bash >completions/holdfast.bash && "$$holdfast" help --completion zsh >completions/_holdfast && \
+	"$$holdfast" help --completion fish >completions/holdfast.fish
+
+# With Swift's runtime inside: the command and the library need none on the machine they run on.
+PACKAGE = .build/package/release
+PACKAGE_FLAGS = -c release -Xswiftc -static-stdlib -Xswiftc -no-toolchain-stdlib-rpath --disable-local-rpath --scratch-path .build/package
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+DESTDIR ?=
+VERSION = $(shell sed -n 's/.*StaticString = "\(.*\)"/\1/p' Sources/Holdfast/Version.swift)
+LIBRARY = libholdfast.so.$(VERSION)
+# Everything that is installed; `uninstall` removes just these.
+INSTALLED = $(PREFIX)/bin/holdfast $(LIBDIR)/$(LIBRARY) $(LIBDIR)/libholdfast.so.0 $(LIBDIR)/libholdfast.so $(PREFIX)/include/holdfast.h \
+  $(LIBDIR)/pkgconfig/holdfast.pc $(PREFIX)/share/man/man1/holdfast.1 $(PREFIX)/share/bash-completion/completions/holdfast \
+  $(ZSHDIR)/_holdfast $(PREFIX)/share/fish/vendor_completions.d/holdfast.fish
+
+package: deps
+	scripts/steady $(SWIFT) build $(PACKAGE_FLAGS) --product holdfast
+	scripts/steady $(SWIFT) build $(PACKAGE_FLAGS) --product holdfast-c
+
+install: package
+	install -Dm755 $(PACKAGE)/holdfast "$(DESTDIR)$(PREFIX)/bin/holdfast"
+	install -Dm644 $(PACKAGE)/libholdfast-c.so "$(DESTDIR)$(LIBDIR)/$(LIBRARY)"
+	ln -sf $(LIBRARY) "$(DESTDIR)$(LIBDIR)/libholdfast.so.0"
+	ln -sf libholdfast.so.0 "$(DESTDIR)$(LIBDIR)/libholdfast.so"
+	install -Dm644 Sources/CHoldfast/include/holdfast.h "$(DESTDIR)$(PREFIX)/include/holdfast.h"
+	install -d "$(DESTDIR)$(LIBDIR)/pkgconfig"
+	sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@VERSION@|$(VERSION)|' Sources/CHoldfast/holdfast.pc.in >"$(DESTDIR)$(LIBDIR)/pkgconfig/holdfast.pc"
+	install -Dm644 docs/holdfast.1 "$(DESTDIR)$(PREFIX)/share/man/man1/holdfast.1"
+	install -Dm644 completions/holdfast.bash "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/holdfast"
+	install -Dm644 completions/_holdfast "$(DESTDIR)$(ZSHDIR)/_holdfast"
+	install -Dm644 completions/holdfast.fish "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/holdfast.fish"
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || echo "install: the linker finds $(LIBDIR)/libholdfast.so.0 once ldconfig has been run as root"
+
+uninstall:
+	@for file in $(INSTALLED); do rm -fv "$(DESTDIR)$$file"; done
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
+
+deb:
+	@scripts/need dpkg-dev
+	$(MAKE) install PREFIX=/usr LIBDIR=/usr/lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH) ZSHDIR=/usr/share/zsh/vendor-completions \
+	  DESTDIR=$(CURDIR)/.build/deb/all
+	scripts/deb .build/deb $(VERSION)
 
 clean:
 	rm -rf .build

@@ -40,3 +40,11 @@ static inline int holdfast_duplicate(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC,
 static inline int holdfast_set_default(int sig) { struct sigaction a; memset(&a, 0, sizeof a); a.sa_handler = SIG_DFL; return sigaction(sig, &a, 0); }
 static inline int holdfast_set_ignored(int sig) { struct sigaction a; memset(&a, 0, sizeof a); a.sa_handler = SIG_IGN; return sigaction(sig, &a, 0); }
 static inline int holdfast_is_ignored(int sig) { struct sigaction a; return sigaction(sig, 0, &a) == 0 && a.sa_handler == SIG_IGN; }
+// Processors that this process may run on; 0 where the kernel doesn't tell.
+static inline int holdfast_processors(void) {
+  unsigned long mask[128] = {0};
+  long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+  int count = 0;
+  for (long i = 0; i < bytes / (long)sizeof mask[0]; i++) count += __builtin_popcountl(mask[i]);
+  return count;
+}

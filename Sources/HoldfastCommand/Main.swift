@@ -24,6 +24,8 @@ import Platform
       Output.error("can't write to standard output: \(failure.text)")
       code = max(code, 74)
     }
+    // Nobody reads on: what other threads are still looking at isn't waited for, nor taken apart under their feet.
+    if output.hasNoReader { _exit(code) }
     exit(code)
   }
 
@@ -33,7 +35,7 @@ import Platform
       return 0
     }
     if let first = words.first?.text, ["--help", "-h"].contains(first) {
-      output.line(Help.overview)
+      output.lines(Help.overview(output.style))
       return 0
     }
     let json = words.contains { $0.text == "--json" }
@@ -44,10 +46,10 @@ import Platform
         }),
         let command = CommandName(rawValue: words[0].text)
       {
-        output.line(Help.text(command))
+        output.lines(Help.text(command, output.style))
         return 0
       }
-      let arguments = try Arguments(words)
+      let arguments = try Arguments(words) { () throws(UsageError) in try Configuration.load(environment) }
       switch arguments.command {
       case .record: return try RecordCommand(arguments).run(output)
       case .inspect:
@@ -69,8 +71,9 @@ import Platform
         Output.silenceLibraries()
         return try ExportCommand.run(arguments, output)
       case .restore: return try TrashCommand.restore(arguments, output)
+      case .bench: return try BenchCommand.run(arguments, output)
       case .devices: return try DevicesCommand.run(arguments, output)
-      case .help: return try Help.run(arguments, output)
+      case .help: return try HelpCommand.run(arguments, output)
       }
     } catch {
       return report(RecorderFailure(code: 64, kind: "usage", message: error.message), json: json, output)
@@ -81,7 +84,7 @@ import Platform
   static func report(_ failure: RecorderFailure, json: Bool, _ output: Output) -> Int32 {
     if json { output.json(RecorderEvent.failed(failure).json(context: nil)) }
     output.flush()
-    Output.error(failure.message)
+    output.error(failure.message)
     return failure.code
   }
 }

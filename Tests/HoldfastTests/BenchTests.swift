@@ -35,7 +35,7 @@ import Testing
         "deadlines_rest",
         .init(
           waits: counts(ms), periodNs: 10_000_000, bufferNs: 100_000_000, losses: losses, lostFrames: 0,
-          seconds: 1, isFIFO: false, source: "x")
+          seconds: 1, isFIFO: false, isDevice: true, source: "x")
       ).verdict
     }
     #expect(deadlines([10, 49]) == .enough && deadlines([10, 50]) == .tight && deadlines([100]) == .short)

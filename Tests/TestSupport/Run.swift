@@ -116,6 +116,8 @@ public final class Running {
     var variables = ProcessInfo.processInfo.environment
     // Takes whose folder goes don't land among the person's own.
     variables["XDG_DATA_HOME"] = Places.built + "/data"
+    // What a person has configured is no business of a test's.
+    variables["XDG_CONFIG_HOME"] = Places.built + "/no-configuration"
     for (name, value) in environment { variables[name] = value }
     var child: pid_t = 0
     let (out, err, tty) = (scratch.file("out"), scratch.file("err"), self.terminal?.name)

@@ -196,7 +196,8 @@ private struct Running {
       .init(
         waits: timed.waits, periodNs: Int64(source.periodFrames) * 1_000_000_000 / rate,
         bufferNs: buffer ?? Int64(bench.options.bufferMs) * 1_000_000, losses: timed.losses,
-        lostFrames: timed.lostFrames, seconds: bench.seconds, isFIFO: timed.isFIFO, source: shown))
+        lostFrames: timed.lostFrames, seconds: bench.seconds, isFIFO: timed.isFIFO,
+        isDevice: source is ALSASource, source: shown))
   }
 
   /// As the sync thread does: some new bytes, then fdatasync; 200 of them, or for 10 s.

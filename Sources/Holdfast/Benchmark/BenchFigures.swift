@@ -99,6 +99,7 @@ enum BenchJudge {
     var lostFrames: Int64
     var seconds: Double
     var isFIFO: Bool
+    var isDevice: Bool
     /// What was read: a device, or a source by the clock.
     var source: String
   }
@@ -113,7 +114,8 @@ enum BenchJudge {
     return BenchLine(
       name: name,
       needed: "a read each \(text(d.periodNs)), never later than the buffer of \(text(d.bufferNs))",
-      there: "99 % within \(text(d.waits.percentile(0.99))), longest \(text(longest))\(lost)",
+      there: "99 % within \(text(d.waits.percentile(0.99))), longest \(text(longest))\(lost)"
+        + (d.isDevice ? "" : " (\(d.source))"),
       verdict: verdict,
       figures: [
         ("source", .string(d.source)), ("seconds", .double(d.seconds)),

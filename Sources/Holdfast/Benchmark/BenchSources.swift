@@ -21,7 +21,7 @@ final class SyntheticSpeech: Source {
     left = frames
   }
   private static let made: [Int16] = {
-    var samples = [Int16](repeating: 0, count: 480_000)
+    var samples = [Double](repeating: 0, count: 480_000)
     var seed: UInt32 = 1
     var phase = 0.0
     var (a, b) = ((0.0, 0.0), (0.0, 0.0))
@@ -43,9 +43,11 @@ final class SyntheticSpeech: Source {
       let (one, two) = vowels[(syllable * 7) % vowels.count]
       a = (resonate(x, a, one, 90), a.0)
       b = (resonate(a.0, b, two, 130), b.0)
-      samples[i] = Int16(max(-32_000, min(32_000, (b.0 * loud * 0.25 + noise * 0.0008) * 32_768)))
+      samples[i] = b.0 * loud + noise * 0.0004
     }
-    return samples
+    // As loud as speech: what is too quiet costs Opus half as much.
+    let peak = samples.reduce(0) { max($0, abs($1)) }
+    return samples.map { Int16($0 * 16_000 / peak) }
   }()
   /// A two-pole resonator of gain 1 at 0 Hz: frequency and bandwidth in Hz.
   private static func resonate(_ x: Double, _ y: (Double, Double), _ hertz: Double, _ width: Double) -> Double

@@ -42,8 +42,13 @@ final class ClipReader {
     } catch { throw Failures.source(error, path: path) }
     self.file = file
     do throws(OpusFileError) {
-      let opened = try OpusStreamDecoder(read: file.oggBytes, preRoll: Self.preRoll)
-      (rate, channels, opus) = (takeRate, opened.channels, file.oggBytes)
+      let (bytes, mark) = (file.oggBytes, mark)
+      let opened = try OpusStreamDecoder(
+        read: { (offset, target) throws(OpusFileError) in
+          mark.offset = offset
+          return try bytes(offset, &target)
+        }, preRoll: Self.preRoll)
+      (rate, channels, opus) = (takeRate, opened.channels, bytes)
       decoder = consume opened
       audio = nil
       return
@@ -136,6 +141,19 @@ final class ClipReader {
     position += Int64(got)
     return got
   }
+
+  /// How much of a stretch is read, 0…1, by its frames, or by the file's bytes where its end isn't known.
+  func fraction(of frames: Range<Int64>) -> Double {
+    let end = frames.upperBound != .max ? frames.upperBound : audio?.facts.statedFrames ?? 0
+    let part =
+      end > frames.lowerBound
+      ? Double(position - frames.lowerBound) / Double(end - frames.lowerBound)
+      : Double(mark.offset) / Double(max(1, file?.size ?? 1))
+    return min(1, max(0, part))
+  }
+  /// Where the file was read last.
+  private final class Mark { var offset: Int64 = 0 }
+  private let mark = Mark()
 
   /// Stretches passed so far that are silence in place of lost audio.
   var lost: [Range<Int64>] { holes + (decoder?.lost ?? []) }

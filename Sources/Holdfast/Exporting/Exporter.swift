@@ -70,12 +70,13 @@ public enum Exporter {
   ///   - range: the stretch, whole milliseconds; its end may lie behind the file's.
   ///   - force: what stands there goes to the trash beside it; else that is an error.
   ///   - isCancelled: asked now and then, on the calling thread; true ends it, and nothing is left.
+  ///   - progress: told as often how much is decoded, 0…1; not where nothing is.
   /// - Throws: 64 a stretch that isn't in the file, or an ending that isn't one of the three; 65 where audio of the stretch is
   ///   missing or damaged; 66; 73 where the output can't be made or exists; 74 disk; 75 another process writes it; 77.
   /// - Complexity: Opus to Opus a pass over the pages up to the stretch's end; else it is decoded too.
   public static func export(
     _ source: Path, to output: Path, range: ClipRange = .all, force: Bool = false,
-    isCancelled: () -> Bool = { false }
+    isCancelled: () -> Bool = { false }, progress: (Double) -> Void = { _ in }
   ) throws(RecorderFailure) -> ExportedFile {
     guard let format = ExportFormat(naming: output.name) else {
       throw RecorderFailure(
@@ -91,8 +92,8 @@ public enum Exporter {
       rate: reader.rate, channels: reader.channels, sizeBytes: 0, notes: [])
     switch format {
     case .opus: try cut(reader, frames, to: place, &made, isCancelled)
-    case .wav: try decode(reader, frames, .wav, to: place, &made, isCancelled)
-    case .flac: try decode(reader, frames, .flac, to: place, &made, isCancelled)
+    case .wav: try decode(reader, frames, .wav, to: place, &made, isCancelled, progress)
+    case .flac: try decode(reader, frames, .flac, to: place, &made, isCancelled, progress)
     }
     made.sizeBytes = try place.commit()
     return made
@@ -102,7 +103,7 @@ public enum Exporter {
 
   private static func decode(
     _ reader: ClipReader, _ frames: Range<Int64>, _ container: SndFileWriter.Container,
-    to place: ExportPlace, _ made: inout ExportedFile, _ isCancelled: () -> Bool
+    to place: ExportPlace, _ made: inout ExportedFile, _ isCancelled: () -> Bool, _ progress: (Double) -> Void
   ) throws(RecorderFailure) {
     try reader.seek(to: frames.lowerBound)
     var block = [Float](repeating: 0, count: 9_600 * reader.channels)
@@ -112,6 +113,7 @@ public enum Exporter {
     }
     while reader.position < frames.upperBound {
       guard !isCancelled() else { throw cancelled(place) }
+      progress(reader.fraction(of: frames))
       let n = try reader.read(into: &block, atMost: Int(min(9_600, frames.upperBound - reader.position)))
       if n == 0 { break }
       let samples = block.prefix(n * reader.channels).map(sixteenBits)

@@ -9,30 +9,34 @@ import Store
 public enum Inspector {
   /// - Parameter path: an audio file; `NAME.opus` stands for its partial take too, where there is no such file.
   /// - Parameter minPauseMs: shorter gaps between words are speech.
+  /// - Parameter progress: told often, on the calling thread, how much is done, 0…1.
   public static func inspect(
-    _ path: Path, minPauseMs: Int64 = SpeechDetector.minPauseMs
+    _ path: Path, minPauseMs: Int64 = SpeechDetector.minPauseMs,
+    progress: @escaping (Double) -> Void = { _ in }
   ) throws(RecorderFailure) -> InspectReport {
     if let name = partialName(path) {
-      return try inspectPartial(folder: path.parent, name: name, shown: path, minPauseMs: minPauseMs)
+      return try inspectPartial(
+        folder: path.parent, name: name, shown: path, minPauseMs: minPauseMs, progress: progress)
     }
     let file: ByteFile
     do throws(SourceError) { file = try ByteFile.open(path) } catch {
       throw Failures.source(error, path: path)
     }
-    return try inspect(file, shown: path, beside: path, minPauseMs: minPauseMs)
+    return try inspect(file, shown: path, beside: path, minPauseMs: minPauseMs, progress: progress)
   }
   /// - Parameters:
   ///   - descriptor: an open file or pipe, read to its end.
   ///   - shown: what it is called in the report and in failures.
   ///   - minPauseMs: shorter gaps between words are speech.
   public static func inspect(
-    descriptor: Int32, shown: Path, minPauseMs: Int64 = SpeechDetector.minPauseMs
+    descriptor: Int32, shown: Path, minPauseMs: Int64 = SpeechDetector.minPauseMs,
+    progress: @escaping (Double) -> Void = { _ in }
   ) throws(RecorderFailure) -> InspectReport {
     let file: ByteFile
     do throws(SourceError) { file = try ByteFile.open(descriptor: descriptor) } catch {
       throw Failures.source(error, path: shown)
     }
-    return try inspect(file, shown: shown, beside: nil, minPauseMs: minPauseMs)
+    return try inspect(file, shown: shown, beside: nil, minPauseMs: minPauseMs, progress: progress)
   }
 
   /// The partial take that `path` means, where it means one.
@@ -49,7 +53,7 @@ public enum Inspector {
   }
 
   private static func inspect(
-    _ file: ByteFile, shown: Path, beside: Path?, minPauseMs: Int64
+    _ file: ByteFile, shown: Path, beside: Path?, minPauseMs: Int64, progress: @escaping (Double) -> Void
   ) throws(RecorderFailure) -> InspectReport {
     let sha256 = try digest(file, shown: shown)
     do throws(OpusFileError) {
@@ -63,7 +67,8 @@ public enum Inspector {
       func measure(listening: Bool) throws(OpusFileError) -> InspectReport {
         let speech = SpeechMeasure(
           rate: takeRate, edges: taken?.story.edges ?? [], minPauseMs: minPauseMs, listening: listening)
-        return try measureOpus(read: file.oggBytes, shown: shown, speech: speech)
+        return try measureOpus(
+          read: file.oggBytes, size: file.size, shown: shown, speech: speech, progress: progress)
       }
       var report = try measure(listening: isKnown != true)
       if isKnown == true, report.frames != taken?.effectiveFrames { report = try measure(listening: true) }
@@ -80,15 +85,21 @@ public enum Inspector {
     } catch {
       guard case .notOpus = error else { throw failure(error, shown: shown) }
     }
-    return try measureOther(file, shown: shown, sha256: sha256, minPauseMs: minPauseMs)
+    return try measureOther(
+      file, shown: shown, sha256: sha256, minPauseMs: minPauseMs, progress: progress)
   }
 
   // MARK: Ogg Opus
 
+  /// - Parameter size: bytes that `read` has, for the progress.
   private static func measureOpus(
-    read: @escaping OggReadBytes, shown: Path, speech: SpeechMeasure
+    read: @escaping OggReadBytes, size: Int64, shown: Path, speech: SpeechMeasure,
+    progress: @escaping (Double) -> Void
   ) throws(OpusFileError) -> InspectReport {
-    var decoder = try OpusStreamDecoder(read: read)
+    var decoder = try OpusStreamDecoder { (offset, target) throws(OpusFileError) in
+      progress(min(1, Double(offset) / Double(max(1, size))))
+      return try read(offset, &target)
+    }
     let channels = decoder.channels
     let measure = AudioMeasure(
       rate: takeRate, channels: channels, fullScale: 32_767 / 32_768, speech: speech)
@@ -176,7 +187,7 @@ public enum Inspector {
   }
 
   private static func inspectPartial(
-    folder: Path, name: TakeName, shown: Path, minPauseMs: Int64
+    folder: Path, name: TakeName, shown: Path, minPauseMs: Int64, progress: @escaping (Double) -> Void
   ) throws(RecorderFailure) -> InspectReport {
     let contents: PartialContents
     do throws(DiskError) { contents = try PartialContents(folder: folder, name: name) } catch {
@@ -191,9 +202,10 @@ public enum Inspector {
       let whole = try PartialAudio(
         audio: file?.oggBytes, size: file?.size ?? 0, ledger: ledger, tails: contents.tails)
       if let whole, whole.packets > 0 {
-        let file = file?.oggBytes
+        let (file, size) = (file?.oggBytes, file?.size ?? 0)
         let speech = SpeechMeasure(rate: takeRate, edges: TakeStory(ledger).edges, minPauseMs: minPauseMs)
-        report = try measureOpus(read: whole.bytes(over: file), shown: shown, speech: speech)
+        report = try measureOpus(
+          read: whole.bytes(over: file), size: size, shown: shown, speech: speech, progress: progress)
         report.sha256 = try digest(whole.bytes(over: file))
         if !contents.recording { report.problems += PartialProblems.list(whole, contents) }
         report.story = TakeStory(contents.ledger.records, clampedTo: report.frames)
@@ -233,7 +245,7 @@ public enum Inspector {
   // MARK: other files
 
   private static func measureOther(
-    _ file: ByteFile, shown: Path, sha256: String, minPauseMs: Int64
+    _ file: ByteFile, shown: Path, sha256: String, minPauseMs: Int64, progress: (Double) -> Void
   ) throws(RecorderFailure) -> InspectReport {
     do throws(SourceError) {
       let audio = try AudioFile(file)
@@ -250,6 +262,9 @@ public enum Inspector {
           let n = try audio.read(into: &raw)
           if n == 0 { break }
           measure.push(&block, count: n)
+          if let all = audio.facts.statedFrames, all > 0 {
+            progress(min(1, Double(measure.frames) / Double(all)))
+          }
         } catch { broken = error }
       }
       var report = report(measure.finish(), shown: shown, rate: rate, channels: channels)

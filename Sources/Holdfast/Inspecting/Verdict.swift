@@ -45,7 +45,7 @@ public struct Verdict: Sendable, Equatable {
     }
     if levels.clippedRuns > 0 {
       let times = levels.clippedRuns == 1 ? "once" : "\(levels.clippedRuns) times"
-      add(.tooLoud, "too loud: clipped \(times); go away from the microphone or lower its level")
+      add(.tooLoud, "clipped \(times): move the microphone away or lower its level")
     } else if level > loudest {
       add(.tooLoud, "too loud: lower the microphone's level")
     }

@@ -38,13 +38,16 @@ public struct VerifyReport: Sendable {
 
 /// Holds a sealed take against its manifest: every page, the checksum, the decoded length, the ledger.
 public enum Verifier {
-  public static func verify(_ path: Path) throws(RecorderFailure) -> VerifyReport {
+  /// - Parameter progress: told often, on the calling thread, how much is done, 0…1.
+  public static func verify(
+    _ path: Path, progress: @escaping (Double) -> Void = { _ in }
+  ) throws(RecorderFailure) -> VerifyReport {
     if Inspector.partialName(path) != nil {
       throw RecorderFailure(
         code: 65, kind: "unfinished", path: path,
         message: "\(path.display) is an unfinished take: it can be verified once it is sealed")
     }
-    let report = try Inspector.inspect(path)
+    let report = try Inspector.inspect(path, progress: progress)
     let name = path.parent.appending(TakeName(audio: path.name).manifest)
     let pages = report.problems.filter {
       !["manifest", "checksum", "length", "not_finite", "over_full_scale"].contains($0.kind)

@@ -35,9 +35,11 @@ public enum Recovery {
   /// - Parameters:
   ///   - path: a take, a folder, or a file.
   ///   - onMissing: told once, before the first take is touched, where the file system lacks something; with its name.
+  ///   - progress: how many of how many takes are done, before each of a folder's.
   /// - Throws: where the path itself is nothing to look at.
   public static func recover(
-    _ path: Path, onMissing: @escaping ([FileSystemGap], String?) -> Void = { _, _ in }
+    _ path: Path, onMissing: @escaping ([FileSystemGap], String?) -> Void = { _, _ in },
+    progress: (Int, Int) -> Void = { _, _ in }
   ) throws(RecorderFailure) -> [Result] {
     var told = false
     func result(folder: Path, name: TakeName) -> Result {
@@ -65,7 +67,8 @@ public enum Recovery {
       do throws(DiskError) { entries = try TakesFolder.partials(path) } catch {
         throw Failures.recovering(error, path)
       }
-      return entries.map { name in
+      return entries.enumerated().map { i, name in
+        progress(i, entries.count)
         let done = result(folder: path, name: name)
         if case .failed(let failure) = done, failure.code == 75 {
           return .nothingToDo(failure.path ?? path, "is being recorded now")

@@ -42,15 +42,20 @@ enum TrashCommand {
       output.line("the trash of \(folder.display) is empty")
       return
     }
-    output.line(
-      pad("LENGTH", 9) + pad("STATE", 11) + pad("BYTES", 11) + pad("LEFT", 10) + pad("ENTRY", 29) + "NAME"
-    )
+    let table = Table(
+      [.length, .state, .size, Table.Column("LEFT", 8, rank: 1), Table.Column("ENTRY", 29, rank: 3)],
+      output.style)
+    output.line(table.header)
     for line in lines {
       output.line(
-        pad(line.take.map { clockText($0.durationMs) } ?? "-", 9) + pad(line.kind.rawValue, 11)
-          + pad(line.take.map { "\($0.sizeBytes)" } ?? "-", 11) + pad(keptText(line.remainingMs), 10)
-          + pad(line.entry.display, 29) + line.name.display)
-      if let message = line.message ?? line.take?.fault { output.line("         \(message)") }
+        table.row(
+          [
+            Table.Cell(line.take.map { clockText($0.durationMs) } ?? "-"), Words.state(line.kind.rawValue),
+            Table.Cell(line.take.map { sizeText($0.sizeBytes) } ?? "-"),
+            Table.Cell(keptText(line.remainingMs)),
+            Table.Cell(line.entry.display),
+          ], line.name.display))
+      if let message = line.message ?? line.take?.fault { output.lines(table.note(message, .warning)) }
     }
     if let newest = lines.last(where: { $0.take != nil }) {
       output.line("`\(newest.folder.appending(newest.name).restoreCommand)` brings that one back")

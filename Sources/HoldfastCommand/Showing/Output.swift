@@ -10,16 +10,44 @@ final class Output {
   private var alive = true
   /// Why standard output took no more, where that isn't a reader that went away.
   private(set) var failure: Errno?
+  /// Nobody reads standard output any more.
+  var hasNoReader: Bool { !alive && failure == nil }
   private var buffer: [UInt8] = []
 
-  func line(_ text: String) {
+  let style = Style.output
+  /// Called before something is written, and after: what is drawn on the terminal gives way meanwhile.
+  var around: (@Sendable (Bool) -> Void)?
+
+  func line(_ text: String) { append(style.safe(text) + "\n") }
+  /// Lines of our own.
+  func lines(_ lines: [String]) { for one in lines { line(style.own(one)) } }
+  /// C1 controls, which JSON may hold as they are, are escaped too: a terminal would obey them.
+  func json(_ value: JSON) {
+    let line = value.line
+    let isPlain =
+      !line.utf8.contains(0xC2) || !line.unicodeScalars.contains { (0x80...0x9F).contains($0.value) }
+    append(isPlain ? line + "\n" : Self.escaped(line) + "\n")
+  }
+  /// What is made for programs, as it is.
+  func text(_ text: String) { append(text) }
+  private func append(_ text: String) {
     buffer += text.utf8
-    buffer.append(UInt8(ascii: "\n"))
     if buffer.count > 65_536 { flush() }
   }
-  func json(_ value: JSON) { line(value.line) }
+  private static func escaped(_ line: String) -> String {
+    line.unicodeScalars.reduce(into: "") { out, scalar in
+      if (0x80...0x9F).contains(scalar.value) {
+        out += "\\u00" + String(scalar.value, radix: 16)
+      } else {
+        out.unicodeScalars.append(scalar)
+      }
+    }
+  }
 
   func flush() {
+    guard !buffer.isEmpty else { return }
+    around?(true)
+    defer { around?(false) }
     var done = 0
     while alive, done < buffer.count {
       let n = unsafe buffer.withUnsafeBytes { raw -> Int in
@@ -40,9 +68,21 @@ final class Output {
     buffer.removeAll(keepingCapacity: true)
   }
 
+  /// The same as the static ones, with what is drawn on the terminal out of the way.
+  func error(_ text: String) { aside { Self.error(text) } }
+  func note(_ text: String) { aside { Self.note(text) } }
+  private func aside(_ write: () -> Void) {
+    around?(true)
+    write()
+    around?(false)
+  }
+
   /// One line on standard error.
-  static func error(_ text: String) { raw("holdfast: \(text)\n") }
-  static func note(_ text: String) { raw("\(text)\n") }
+  static func error(_ text: String) {
+    raw(Style.error.paint("holdfast:", .bad) + " " + Style.error.safe(text) + "\n")
+  }
+  static func note(_ text: String) { raw(Style.error.safe(text) + "\n") }
+  /// As it is: a line that is drawn over.
   static func raw(_ text: String) {
     var bytes = Array(text.utf8)
     let count = bytes.count
@@ -95,9 +135,4 @@ func fixed(_ value: Double, _ places: Int) -> String {
   let rest = String(abs(scaled) % scale)
   return (scaled < 0 ? "-" : "") + "\(whole)." + String(repeating: "0", count: places - rest.utf8.count)
     + rest
-}
-/// Heights 0…1 as block characters.
-func blocks(_ bars: [Double]) -> String {
-  let steps = Array(" ▁▂▃▄▅▆▇█")
-  return String(bars.map { steps[min(8, max(0, Int(($0 * 8).rounded(.up))))] })
 }

@@ -13,11 +13,19 @@ enum DevicesCommand {
       output.line("no sound device that can record")
       return 0
     }
+    let table = Table(
+      [Table.Column("STATE", 9), Table.Column("KIND", 12, rank: 2), Table.Column("DEFAULT", 9, rank: 1)],
+      output.style)
+    output.line(table.header)
     for device in devices {
-      let marks = [device.isDefault ? "default" : nil, device.kind.rawValue, device.status.rawValue]
-        .compactMap { $0 }
-      output.line(pad(device.id.display, 28) + pad(marks.joined(separator: ", "), 28) + device.description)
-      if let offer = device.offer { output.line("    " + offer.text) }
+      output.line(
+        table.row(
+          [
+            Words.state(device.status.rawValue), Table.Cell(device.kind.rawValue),
+            Table.Cell(device.isDefault ? "default" : "-"),
+          ], device.id.display))
+      output.lines(table.note(device.description))
+      if let offer = device.offer { output.lines(table.note(offer.text, .faint)) }
     }
     return 0
   }

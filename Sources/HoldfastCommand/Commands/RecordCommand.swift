@@ -21,11 +21,13 @@ struct RecordCommand {
       )
     }
     let spec = arguments.values["--input"]
-    do throws(RecorderFailure) { input = try InputSpec(spec) } catch { throw UsageError(error.message) }
+    do throws(RecorderFailure) { input = try InputSpec(spec) } catch {
+      throw UsageError(arguments.place("--input") + error.message)
+    }
     var options = InputOptions()
     options.paced = arguments.has("--realtime")
     options.blockFrames = try arguments.number("--block-frames", 1...1_000_000).map { Int($0) }
-    let raw = ["--format", "--rate", "--channels"].first { arguments.has($0) }
+    let raw = ["--format", "--rate", "--channels"].first { arguments.isGiven($0) }
     if let raw, input != .standardInput { throw UsageError("\(raw) is for raw samples: --input -") }
     options.raw.sample =
       try arguments.choice(
@@ -39,8 +41,10 @@ struct RecordCommand {
     options.periodMs = Int(try arguments.number("--period-ms", 1...1_000) ?? 10)
     options.bufferMs = Int(try arguments.number("--buffer-ms", 2...10_000) ?? 100)
     options.mmap = arguments.has("--mmap")
-    arm = arguments.has("--arm")
-    if arguments.has("--pre-roll"), !arm {
+    unfinished = arguments.values["--continue"]
+    // What goes on was begun long ago.
+    arm = arguments.has("--arm") && (unfinished == nil || arguments.isGiven("--arm"))
+    if arguments.isGiven("--pre-roll"), !arm {
       throw UsageError("--pre-roll is for --arm: without it nothing comes before")
     }
 
@@ -51,7 +55,8 @@ struct RecordCommand {
     settings.force = arguments.has("--force")
     settings.maxMs = try arguments.number("--max-ms", 0...Int64.max / 48) ?? 0
     settings.minValidMs = try arguments.number("--min-valid-ms", 0...Int64.max / 48) ?? 0
-    settings.preRollMs = try arguments.number("--pre-roll", 0...RecordingSettings.longestPreRollMs) ?? 0
+    let preRoll = try arguments.number("--pre-roll", 0...RecordingSettings.longestPreRollMs)
+    settings.preRollMs = arm ? preRoll ?? 0 : 0
     let bitrates = RecordingSettings.bitrates
     settings.encoder.bitrate = Int(
       try arguments.number("--bitrate", Int64(bitrates.lowerBound)...Int64(bitrates.upperBound)) ?? 32_000)
@@ -75,14 +80,13 @@ struct RecordCommand {
     settings.context = try Self.context(arguments)
     settings.keepsEveryLevel = !settings.live
     self.settings = settings
-    unfinished = arguments.values["--continue"]
     if unfinished != nil {
       // What a take is called and how it is coded was said when it was begun.
       let fixed = [
         "--output", "--force", "--take-id", "--session", "--round", "--bitrate", "--complexity",
         "--min-valid-ms", "--max-ms", "--arm",
       ]
-      if let option = fixed.first(where: { arguments.has($0) }) {
+      if let option = fixed.first(where: arguments.isGiven) {
         throw UsageError("--continue goes on with the take as it was begun: \(option) can't be given with it")
       }
     }
@@ -162,7 +166,7 @@ struct RecordCommand {
   private func follow(_ recorder: Recorder, _ output: Output) -> Int32 {
     var code: Int32 = 0
     var told = ""
-    var line = LiveLine(active: ui)
+    var line = LiveLine(active: ui && Style.error.isTerminal)
     let context = recorder.settings.context.map { TakeDescription.contextJSON($0) }
     while true {
       let events = recorder.events.next()
@@ -343,25 +347,24 @@ struct LiveLine {
       guard MonotonicTime.now >= nextDue else { return }
       nextDue = .now.advanced(by: 100_000_000)
       let time = clockText(milliseconds(frames: level.endFrame))
-      let width = terminalWidth(Output.errorDescriptor)
       let text = "\(state)  \(time)  \(fixed(level.rmsDb, 0)) dB  "
       let room = max(0, min(LiveBars.count, width - text.count - 1))
-      draw(text + blocks(Array(bars.suffix(room))))
+      draw(text + Style.error.blocks(Array(bars.suffix(room))))
     default: break
     }
   }
+  /// As wide as the terminal is now: its window may change.
+  private var width: Int {
+    let now = terminalWidth(Output.errorDescriptor)
+    return now > 0 ? now : 80
+  }
   private mutating func draw(_ text: String) {
-    let plain = String(text.prefix(max(1, terminalWidth(Output.errorDescriptor) - 1)))
-    Output.raw(environment("TERM")?.text == "dumb" ? "" : "\r\u{1B}[K" + plain)
+    Output.raw("\r\u{1B}[K" + String(text.prefix(max(1, width - 1))))
     shown = true
   }
   mutating func clear() {
-    guard active, shown else { return }
-    Output.raw(environment("TERM")?.text == "dumb" ? "" : "\r\u{1B}[K")
+    guard shown else { return }
+    Output.raw("\r\u{1B}[K")
     shown = false
   }
-}
-func terminalWidth(_ descriptor: Int32) -> Int {
-  let width = Int(holdfast_terminal_width(descriptor))
-  return width > 0 ? width : 80
 }

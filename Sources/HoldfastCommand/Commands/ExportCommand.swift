@@ -18,10 +18,15 @@ enum ExportCommand {
     try? SignalWatcher().start { signal in
       if signal != SIGUSR1, signal != SIGUSR2 { stop.signal.store(signal, ordering: .releasing) }
     }
+    let progress = Progress("export", total: 1, json: json, output)
+    progress.begin(0)
     do throws(RecorderFailure) {
       let made = try Exporter.export(source, to: target, range: range, force: arguments.has("--force")) {
         stop.signal.load(ordering: .acquiring) != 0
+      } progress: {
+        progress.update(0, $0)
       }
+      progress.finish()
       if json {
         output.json(made.json)
         return 0
@@ -29,9 +34,11 @@ enum ExportCommand {
       output.line(
         "exported \(made.path.display): \(clockText(made.durationMs)) (\(made.durationMs) ms, \(made.frames) frames), "
           + "\(made.sizeBytes) bytes")
-      for note in made.notes { Output.note("note: \(note)") }
+      output.flush()
+      for note in made.notes { output.note("note: \(note)") }
       return 0
     } catch {
+      progress.finish()
       // Nothing is left of it: now the signal may do what it does.
       let signal = stop.signal.load(ordering: .acquiring)
       if error.kind == "cancelled", signal != 0 { SignalWatcher.die(of: signal) }

@@ -33,7 +33,7 @@ export SWIFT_BACKTRACE = enable=no
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null)
 
-.PHONY: help build record test check bench torture powerloss generated package install uninstall deb clean deps swift
+.PHONY: help build record test check docs sanitize bench torture powerloss generated package install uninstall deb clean deps swift
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
@@ -124,6 +124,15 @@ deb:
 	$(MAKE) install PREFIX=/usr LIBDIR=/usr/lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH) ZSHDIR=/usr/share/zsh/vendor-completions \
 	  DESTDIR=$(CURDIR)/.build/deb/all
 	scripts/deb .build/deb $(VERSION)
+
+docs: build
+	SWIFT=$(SWIFT) C_LIBRARIES="$(C_LIBRARIES)" scripts/docs "$$($(SWIFT) build -c release --show-bin-path)" .build/reference
+	@echo "python3 -m http.server -d .build/reference, then /swift/documentation/holdfast and /c/documentation/choldfast"
+
+# SANITIZE="thread address valgrind", or some of them; FILTER narrows the tests, CYCLES the recorders made one after the other.
+sanitize: deps
+	@scripts/need $(TEST_PACKAGES) valgrind
+	SWIFT=$(SWIFT) scripts/sanitize $(SANITIZE)
 
 clean:
 	rm -rf .build

@@ -25,8 +25,8 @@ enum BenchCommand {
         output)
     }
     let table = Table(
-      [Table.Column("WHAT", 16), Table.Column("VERDICT", 9), Table.Column("THERE IS", 54, rank: 1)],
-      output.style)
+      [Table.Column("WHAT", 16), Table.Column("VERDICT", 9), Table.Column("THERE IS", 66, rank: 1)],
+      last: "NEEDED", output.style)
     if json {
       output.json(BenchMachine.json)
     } else {
@@ -48,7 +48,7 @@ enum BenchCommand {
               [
                 Table.Cell(line.name), Table.Cell(line.verdict.rawValue, tone(line.verdict)),
                 Table.Cell(line.there),
-              ], "needed: " + line.needed))
+              ], line.needed))
         }
         output.flush()
       }

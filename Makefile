@@ -4,7 +4,7 @@
 # make docs     reference pages of the Swift and the C library: .build/reference/{swift,c}/index.html
 # make sanitize the tests under ThreadSanitizer, then AddressSanitizer with leaks; valgrind over the C examples
 # make check    layout, warnings, forbidden constructs
-# make bench    the pipeline against a bare libopus loop: CPU seconds and instructions; speech pauses on the set, if it is there
+# make bench    what it costs beside other recorders, each part alone, growth, recorders side by side; QUICK=1 takes two minutes
 # make torture  kills recorders at random instants and at every call to the disk, and recovers each take
 # make powerloss  cuts the power behind every call to the disk, in every way a disk may have it, and recovers each
 # make generated  writes docs/holdfast.1 and completions/ anew, from the command's own tables
@@ -22,7 +22,7 @@ BUILD_PACKAGES = python3 binutils gcc git libc6-dev libcurl4 libncurses6 libsqli
 # What the tests judge by, make their audio with, and run on.
 TEST_PACKAGES = procps opus-tools ffmpeg sox espeak-ng alsa-utils pocketsphinx-testdata python3 python3-jsonschema file \
   libasound2-plugins pulseaudio pulseaudio-utils bindfs \
-  dbus-daemon libsystemd0 python3-dbus python3-gi g++ groff mandoc zsh fish
+  dbus-daemon libsystemd0 python3-dbus python3-gi g++ valgrind groff mandoc zsh fish
 
 # Tests run optimised, since minutes of audio go through them; apart from `make build`, whose flags differ.
 TEST_FLAGS ?= -c release -Xswiftc -enable-testing --scratch-path .build/tests
@@ -33,7 +33,7 @@ export SWIFT_BACKTRACE = enable=no
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null)
 
-.PHONY: help build record test check docs sanitize bench torture powerloss generated package install uninstall deb clean deps swift
+.PHONY: help build record test check docs sanitize bench instructions torture powerloss generated package install uninstall deb clean deps swift
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
@@ -49,6 +49,7 @@ test: deps
 	scripts/steady $(SWIFT) build --build-tests $(TEST_FLAGS)
 	HOLDFAST_COUNTS=1 scripts/steady $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS) --filter CaptureThreadTests
 	scripts/steady $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
+	python3 benchmarks/instructions.py "$$($(SWIFT) build $(TEST_FLAGS) --show-bin-path)/holdfast" --check
 
 check: deps
 	$(SWIFT) format lint --strict --parallel -r Sources Tests Package.swift
@@ -63,11 +64,18 @@ check: deps
 # Where benchmarks/hearing/make_set.py has put the clips that speech is scored on.
 SET ?= benchmarks/hearing/set
 bench: build
-	@scripts/need valgrind gcc python3
-	python3 benchmarks/pipeline.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
-	@if [ -f "$(SET)/dev/labels.json" ]; then \
+	@scripts/need valgrind gcc python3 opus-tools ffmpeg alsa-utils procps
+	@bin="$$($(SWIFT) build -c release --show-bin-path)"; python3 benchmarks/compare.py "$$bin/holdfast" "$$bin/HoldfastBenchmarks" \
+	  $(if $(QUICK),--quick) $(if $(NEWER),--newer $(NEWER)) $(if $(RESULTS),--results $(RESULTS)) && \
+	  python3 benchmarks/instructions.py "$$bin/holdfast" --check
+	@if [ -z "$(QUICK)" ] && [ -f "$(SET)/dev/labels.json" ]; then \
 	  python3 benchmarks/hearing/score.py --set "$(SET)" --nogroups --name holdfast --holdfast "$$($(SWIFT) build -c release --show-bin-path)/holdfast"; \
 	else echo "speech isn't scored: benchmarks/hearing/README.md says how to build the set"; fi
+
+# What `make test` runs of it: whether the pipeline's instructions have grown by more than 3 %.
+instructions: build
+	@scripts/need valgrind gcc python3
+	python3 benchmarks/instructions.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast" --check
 
 KILLS ?= 200
 torture: build

@@ -59,6 +59,12 @@ let package = Package(
     .executableTarget(
       name: "HoldfastExample", dependencies: ["Holdfast"], path: "examples/swift", swiftSettings: strict),
 
+    // Not a part of what is installed: `make bench` runs it.
+    .executableTarget(
+      name: "HoldfastBenchmarks",
+      dependencies: ["Holdfast", "Platform", "Capture", "Signal", "Encoding", "Session"],
+      path: "benchmarks/stages", swiftSettings: [.treatAllWarnings(as: .error)]),
+
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(
       name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport",

@@ -1,7 +1,9 @@
 // The rival: a bare libopus loop at the take format's settings. Reads raw s16le 48 kHz mono, writes nothing.
+//   bare FILE [paced]    paced: a packet each 20 ms, for as long as it is let
 #include <opus.h>
 #include <stdio.h>
-#include <sys/resource.h>
+#include <string.h>
+#include <time.h>
 
 int main(int argc, char **argv) {
   int code;
@@ -14,7 +16,20 @@ int main(int argc, char **argv) {
   short samples[960];
   unsigned char packet[1276];
   long packets = 0, bytes = 0;
-  while (fread(samples, 2, 960, file) == 960) {
+  int paced = argc > 2 && strcmp(argv[2], "paced") == 0;
+  struct timespec due;
+  clock_gettime(CLOCK_MONOTONIC, &due);
+  for (;;) {
+    if (fread(samples, 2, 960, file) != 960) {
+      if (!paced) break;
+      rewind(file);
+      continue;
+    }
+    if (paced) {
+      due.tv_nsec += 20000000;
+      if (due.tv_nsec >= 1000000000) due.tv_sec++, due.tv_nsec -= 1000000000;
+      clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+    }
     bytes += opus_encode(encoder, samples, 960, packet, sizeof packet);
     packets++;
   }

@@ -87,4 +87,39 @@ import Testing
       Issue.record("it ran")
     } catch { #expect(error.code == 66) }
   }
+
+  @Test func `the command tells machine and lines, in words or as objects`() throws {
+    let folder = try TempFolder("bench")
+    let words = ["bench", folder.path, "--input", "tone:440", "--seconds", "1"]
+    let said = try holdfast(words + ["--json"], timeout: 120)
+    #expect(said.code == 0 && said.errText.isEmpty, "\(said)")
+    let lines = try said.jsonLines().map(Fields.init)
+    #expect(lines.first?.text("event") == "machine" && lines.first?.text("kernel")?.isEmpty == false)
+    let names = ["encode", "deadlines_rest", "deadlines_load", "sync", "seal", "memory"]
+    #expect(lines.dropFirst().map { $0.text("name") } == names)
+    for line in lines.dropFirst() {
+      #expect(["enough", "tight", "short"].contains(line.text("verdict")))
+      #expect(line.text("needed") != nil && line.text("there") != nil)
+    }
+    #expect(folder.names.isEmpty)
+    for wrong in [["bench", "a", "b"], ["bench", "--seconds", "0"], ["bench", "--input", "-"]] {
+      let said = try holdfast(wrong)
+      #expect(said.code == 64 && said.isOneLine, "\(said)")
+    }
+    let nowhere = try holdfast(["bench", "/nonexistent"])
+    #expect(nowhere.code == 66 && nowhere.isOneLine, "\(nowhere)")
+  }
+
+  @Test func `a signal ends it, and nothing is left`() throws {
+    let folder = try TempFolder("bench")
+    let bench = try Running(
+      Places.built + "/holdfast", ["bench", folder.path, "--input", "tone:440", "--seconds", "600", "--json"])
+    #expect(bench.waitFor("\"encode\""))
+    usleep(300_000)
+    #expect(!folder.names.isEmpty)
+    bench.signal(SIGTERM)
+    let said = bench.wait()
+    #expect(said.code == 0, "\(said)")
+    #expect(folder.names.isEmpty, "\(folder.names)")
+  }
 }

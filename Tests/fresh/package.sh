@@ -97,6 +97,14 @@ if [ -z "${FRESH_ROOT:-}" ]; then # outside: makes the folder, enters a mount na
   exit $code
 fi
 
+echo "package: make install and make uninstall, into a folder"
+make -s -C "$repo" install DESTDIR="$FRESH_ROOT/installed" PREFIX=/opt/holdfast >"$FRESH_ROOT/install.log" 2>&1 || { cat "$FRESH_ROOT/install.log" >&2; exit 1; }
+"$FRESH_ROOT/installed/opt/holdfast/bin/holdfast" --version | head -1
+[ "$(find "$FRESH_ROOT/installed" ! -type d | wc -l)" -eq 10 ] || { echo "package: FAILED: not what was to be installed" >&2; exit 1; }
+make -s -C "$repo" uninstall DESTDIR="$FRESH_ROOT/installed" PREFIX=/opt/holdfast >/dev/null
+left=$(find "$FRESH_ROOT/installed" ! -type d)
+[ -z "$left" ] || { echo "package: FAILED: make uninstall leaves $left" >&2; exit 1; }
+
 root=$FRESH_ROOT/root
 mirror=$(apt-get indextargets --format '$(REPO_URI)|$(CODENAME)|$(RELEASE)' 'Created-By: Packages' |
   awk -F'|' '$2 == "bookworm" || $3 == "bookworm" { print $1; exit }')

@@ -31,7 +31,7 @@ import Platform
 
   private static func run(_ words: [Path], _ output: Output) -> Int32 {
     if let first = words.first?.text, ["--version", "-V"].contains(first) {
-      output.line(Help.version)
+      output.lines(Help.version)
       return 0
     }
     if let first = words.first?.text, ["--help", "-h"].contains(first) {

@@ -80,45 +80,17 @@ packages=$(realpath "${1:-$repo/.build/deb}")
 ls "$packages"/{holdfast,libholdfast0,libholdfast-dev}_*.deb >/dev/null || { echo "package: no packages in $packages; make deb" >&2; exit 66; }
 command -v debootstrap >/dev/null || "$repo/scripts/need" debootstrap
 
-if [ -z "${FRESH_ROOT:-}" ]; then # outside: makes the folder, enters a mount namespace, removes the folder afterwards
-  FRESH_ROOT=$(mktemp -d "${TMPDIR:-/tmp}/holdfast-package.XXXXXX")
-  export FRESH_ROOT
-  cleanup() {
-    if [ -n "${KEEP:-}" ]; then echo "package: kept in $FRESH_ROOT"; return; fi
-    if grep -q " $FRESH_ROOT/" /proc/mounts; then echo "package: still mounted below $FRESH_ROOT, left alone" >&2; return; fi
-    rm -rf --one-file-system -- "$FRESH_ROOT"
-  }
-  trap cleanup EXIT
-  unshare --mount --pid --fork --kill-child --propagation private -- "$script" "$packages" &
-  inner=$!
-  trap 'kill -KILL "$inner" 2>/dev/null; wait "$inner" || true; exit 130' INT TERM HUP
-  code=0
-  wait "$inner" || code=$?
-  exit $code
-fi
+. "$repo/Tests/fresh/bare.sh"
+bare_namespace package "$script" "$packages"
 
-root=$FRESH_ROOT/root
-mirror=$(apt-get indextargets --format '$(REPO_URI)|$(CODENAME)|$(RELEASE)' 'Created-By: Packages' |
-  awk -F'|' '$2 == "bookworm" || $3 == "bookworm" { print $1; exit }')
-[ -n "$mirror" ] || { echo "package: apt knows no bookworm here" >&2; exit 69; }
-echo "package: a bare Debian 12 in $root"
-debootstrap --variant=minbase --include=ca-certificates bookworm "$root" "$mirror" >"$FRESH_ROOT/debootstrap.log" 2>&1 ||
-  { tail -5 "$FRESH_ROOT/debootstrap.log" >&2; exit 69; }
+echo "package: make install and make uninstall, into a folder"
+make -s -C "$repo" install DESTDIR="$FRESH_ROOT/installed" PREFIX=/opt/holdfast >"$FRESH_ROOT/install.log" 2>&1 || { cat "$FRESH_ROOT/install.log" >&2; exit 1; }
+"$FRESH_ROOT/installed/opt/holdfast/bin/holdfast" --version | head -1
+[ "$(find "$FRESH_ROOT/installed" ! -type d | wc -l)" -eq 10 ] || { echo "package: FAILED: not what was to be installed" >&2; exit 1; }
+make -s -C "$repo" uninstall DESTDIR="$FRESH_ROOT/installed" PREFIX=/opt/holdfast >/dev/null
+left=$(find "$FRESH_ROOT/installed" ! -type d)
+[ -z "$left" ] || { echo "package: FAILED: make uninstall leaves $left" >&2; exit 1; }
 
-# This machine's way to its packages, without what it knows of passwords.
-rm -rf "$root/etc/apt/sources.list" "$root/etc/apt/sources.list.d"
-mkdir -p "$root/etc/apt/sources.list.d" "$root/etc/apt/apt.conf.d" "$root/etc/apt/keyrings"
-for file in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list.d/*.list; do
-  [ -e "$file" ] && grep -q bookworm "$file" && cp "$file" "$root$file"
-done
-apt-config dump | grep -E '^Acquire::(http|https|Check-|Retries|Max-)' >"$root/etc/apt/apt.conf.d/90-as-outside" || true
-cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
-if [ -d /usr/local/share/ca-certificates ]; then
-  cp -r /usr/local/share/ca-certificates "$root/usr/local/share/"
-  chroot "$root" update-ca-certificates >/dev/null 2>&1
-fi
-mkdir -p "$root/work"
+bare_debian package ca-certificates
 cp "$packages"/*.deb "$repo/testaudio/talk.wav" "$repo/examples/recorder.c" "$script" "$root/work/"
-mount -t proc proc "$root/proc"
-mount --rbind /dev "$root/dev"
-chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 bash /work/package.sh --inside </dev/null
+in_root bash /work/package.sh --inside

@@ -34,9 +34,8 @@ enum HelpCommand {
 
 /// The pages that `help` shows, as lines that fit the style's width.
 enum Help {
-  static var version: String {
-    (["holdfast \(HoldfastVersion.number)"] + HoldfastVersion.libraries.map { "  \($0)" }).joined(
-      separator: "\n")
+  static var version: [String] {
+    ["holdfast \(HoldfastVersion.number)"] + HoldfastVersion.libraries.map { "  \($0)" }
   }
 
   static func overview(_ style: Style) -> [String] {

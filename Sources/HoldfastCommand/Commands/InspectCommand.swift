@@ -91,6 +91,7 @@ enum Looking {
         return !output.hasNoReader
       }
     } catch {
+      progress.finish()
       return Main.report(
         RecorderFailure(code: 74, kind: "thread", message: "can't start a thread: \(error.text)"), json: json,
         output)

@@ -6,6 +6,7 @@ enum ManualPage {
     var page = [
       ".\\\" Made by `holdfast help --man` (make generated). Don't edit it.",
       ".TH HOLDFAST 1 \"\(HoldfastVersion.date)\" \"holdfast \(HoldfastVersion.number)\" \"User Commands\"",
+      ".nh", ".ad l",  // an option that is broken with a hyphen is another
       ".SH NAME", "holdfast \\- records takes that aren't lost, and looks after them",
       ".SH SYNOPSIS",
     ]

@@ -11,6 +11,7 @@ enum RecoverCommand {
     }
     let results: [Recovery.Result]
     let progress = Progress("recover", total: 1, json: json, output)
+    progress.begin(0)
     do throws(RecorderFailure) {
       results = try Recovery.recover(place) { missing, name in
         if json { output.json(.object(FileSystemText.fields(missing, name))) }

@@ -71,7 +71,7 @@ enum ExitCode {
     (77, "permission denied"),
   ]
   static let text = [
-    "They are those of sysexits.h. An error is one line on standard error: what failed, on what, why, and what to do; with --json it is an object on standard output too.",
+    "From 64 on they are those of sysexits.h. An error is one line on standard error: what failed, on what, why, and what to do; with --json it is an object on standard output too.",
     "Of several files all are tried, and the highest code is the exit code. A command that a signal ended, where that isn't a way to end it, has the code that the shell makes of it (128 and the signal's number).",
   ]
 }

@@ -133,6 +133,21 @@ import Testing
     let out = try String(contentsOfFile: folder.file("out"), encoding: .utf8)
     #expect(!out.contains("\u{1B}") && out.contains("NAME\n") && !out.contains("█░"))
   }
+  @Test func `export has a bar too, and json nothing`() throws {
+    #expect(mkfifo(folder.file("slow"), 0o600) == 0)
+    for json in [false, true] {
+      let process = try Running(
+        "bash",
+        ["-c", "exec \"$0\" export slow -o out.flac --force \(json ? "--json" : "")", Places.holdfast],
+        environment: ["TERM": "xterm"], folder: folder.path, terminal: true)
+      if json { usleep(1_000_000) } else { try #require(process.waitFor("export  ")) }
+      let wav = try Data(contentsOf: URL(fileURLWithPath: folder.file("2.wav")))
+      try #require(FileHandle(forWritingAtPath: folder.file("slow"))).write(contentsOf: wav)
+      let said = process.wait()
+      #expect(
+        said.code == 0 && said.out.contains(0x1B) == !json && said.outText.contains("exported"), "\(said)")
+    }
+  }
   @Test func `plain lines elsewhere, after a while, and nothing with json`() throws {
     #expect(mkfifo(folder.file("slow"), 0o600) == 0)
     for json in [[], ["--json"]] {

@@ -59,6 +59,11 @@ let package = Package(
     .executableTarget(
       name: "HoldfastExample", dependencies: ["Holdfast"], path: "examples/swift", swiftSettings: strict),
 
+    // The simulator: an executable for tests, not a product.
+    .target(name: "CSim"),
+    .executableTarget(
+      name: "HoldfastSim", dependencies: ["CSim", "Holdfast", "Store", "Encoding"], swiftSettings: strict),
+
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(
       name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport",

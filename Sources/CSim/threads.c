@@ -137,6 +137,7 @@ static thread *pick(void) {
 }
 
 int sim_run(void (*body)(void *), void *context) {
+  const int64_t end = now + (int64_t)3600 * 1000000000;  // a thread that goes on for ever doesn't end either
   thread *first = spawn((void *(*)(void *))(void (*)(void))body, context);
   first->name = "front end";
   first->detached = true;
@@ -147,7 +148,7 @@ int sim_run(void (*body)(void *), void *context) {
       t = next;
     }
     thread *t = pick();
-    if (!t) break;
+    if (!t || now > end) break;
     if (_setjmp(scheduler) == 0) {
       current = t;
       if (t->started) _longjmp(t->at, 1);

@@ -146,7 +146,10 @@ struct Aftermath {
     guard session.continuing == 0, !session.scenario.slowDisk || image.model.isPowerCut else { return }
     // The bound is one of 10 ms periods: a longer one may just have come.
     let told = take.lostMsMax + max(0, Int64(session.scenario.periodMs) - 10)
-    let had = session.reference(at: image.time).effective
+    let now = session.reference(at: image.time)
+    let had = now.effective
+    // What stands for lost sound is no loss: it comes all at once.
+    guard now.gaps.count == session.reference(at: image.time - 60_000_000).gaps.count else { return }
     let lost = (had - stream.frames) / 48
     guard lost <= told + (image.model.isPowerCut ? 1_000 : 0) else {
       throw broken("recovery says what can be lost", "\(lost) ms are lost, it says at most \(told)")

@@ -117,7 +117,7 @@ extension Scenario {
   }
   private static func act(_ kind: Int64, _ chance: inout Chance) -> Step.Act {
     let command: Step.Act = chance.one(of: [.pause, .pause, .resume, .resume, .mark, .mark, .goOn, .keep])
-    let all = SIM_ALL
+    let interruptible = SIM_OPEN | SIM_WRITE | SIM_SYNC | SIM_ALLOCATE | SIM_READ | SIM_CUT | SIM_LOCK
     switch kind {
     case 0..<4: return chance.sometimes(93) ? command : chance.sometimes(50) ? .intrude : .jump(ms: jump(&chance))
     case 4..<7:
@@ -136,7 +136,7 @@ extension Scenario {
         return .fault(
           kinds: kinds, error: Int(chance.one(of: [EIO, EIO, ENOSPC, EROFS, EDQUOT])),
           count: 1 + Int(chance.below(chance.sometimes(30) ? 400 : 4)))
-      case 4: return .fault(kinds: all, error: Int(EINTR), count: 1 + Int(chance.below(3)))
+      case 4: return .fault(kinds: interruptible, error: Int(EINTR), count: 1 + Int(chance.below(3)))
       case 5: return .fault(kinds: SIM_WRITE, error: 0, count: 1 + Int(chance.below(20)))
       case 6:
         let kinds = chance.one(of: [SIM_WRITE, SIM_SYNC, SIM_SYNC, SIM_ALL])

@@ -11,7 +11,8 @@
 /// Switches the machine on: a clock at its start, no threads, no disk. `seed` decides whose turn it is.
 void sim_begin(uint64_t seed);
 void sim_end(void);
-/// Runs `body` and all threads it starts until every one has ended. 0, or 1 where all wait for one another for ever.
+/// Runs `body` and all threads it starts until every one has ended. 0, or 1 where they wait for one another for ever or some
+/// haven't ended after an hour of their clock.
 int sim_run(void (*body)(void *), void *context);
 /// What the threads wait for, one a line; valid until the next call.
 const char *sim_waiting(void);

@@ -137,7 +137,7 @@ static thread *pick(void) {
 }
 
 int sim_run(void (*body)(void *), void *context) {
-  const int64_t end = now + (int64_t)3600 * 1000000000;  // a thread that goes on for ever doesn't end either
+  const int64_t end = now + (int64_t)900 * 1000000000;  // a thread that goes on for ever doesn't end either
   thread *first = spawn((void *(*)(void *))(void (*)(void))body, context);
   first->name = "front end";
   first->detached = true;

@@ -110,8 +110,10 @@ struct Aftermath {
       manifest.sizeBytes == Int64(bytes.count), manifest.sha256 == Digest.hex(Digest.sha256(bytes))
     else { throw broken("a sealed take is whole", "\(path): \(stream.frames) frames, the manifest \(manifest.effectiveFrames)") }
     var verdict: Violation?
-    _ = Machine.run {
-      do { try Judge.verify(Path("/sim" + path)) } catch { verdict = error as? Violation }
+    if (seed ^ UInt64(image.call)) % 8 == 0 {
+      _ = Machine.run {
+        do { try Judge.verify(Path("/sim" + path)) } catch { verdict = error as? Violation }
+      }
     }
     if let verdict { throw broken(verdict.rule, verdict.what) }
     guard stream.frames >= due || isDiscarded else {

@@ -29,6 +29,7 @@ final class Device: @unchecked Sendable {
   private(set) var delivered: Int64 = 0
   private var stopped = false
   private var toLose: Int64 = 0
+  private var losing: Int64 = 0
   private var pendingLoss: CaptureLoss?
   private var goneUntil: Int64?
   private var fault = CaptureFault.deviceLost(19)
@@ -63,6 +64,14 @@ final class Device: @unchecked Sendable {
   }
   func hush(ms: Int64) { quietUntil = max(quietUntil, sim_now() + ms * 1_000_000) }
 
+  /// It has delivered without a break for 150 ms.
+  var flows: Bool {
+    guard let began, holdsFrames == nil, told == nil, goneUntil == nil, toLose + losing == 0, !stopped else {
+      return false
+    }
+    return sim_now() - max(began, quietUntil) > 150_000_000
+  }
+
   // MARK: what it does
 
   fileprivate func interrupt() {
@@ -88,6 +97,12 @@ final class Device: @unchecked Sendable {
         let left = min(room, age - passed)
         return left > 0 && quietUntil <= sim_now() ? fill(&buffer, left) : 0
       }
+      if toLose > 0 {  // nothing comes for as long as they would have lasted
+        passed += toLose
+        losing += toLose
+        toLose = 0
+        quietUntil = max(quietUntil, time(of: passed))
+      }
       let due = max(time(of: passed + min(period, room)), quietUntil)
       if sim_now() >= due { break }
       _ = wake.wait(until: MonotonicTime(nanoseconds: due))
@@ -96,19 +111,17 @@ final class Device: @unchecked Sendable {
       told = nil
       log.append((sim_now(), delivered, .back))
     }
-    if toLose > 0 {
-      let lost = toLose
-      toLose = 0
+    if losing > 0 {
+      let lost = losing
+      losing = 0
       if lost <= 2 * Int64(rate) {
         log.append((sim_now(), delivered, .lost(frames: lost)))
       } else if isTaking() {  // too long to be filled
         log.append((sim_now(), delivered, .away(.overrunStorm)))
         log.append((sim_now(), delivered, .back))
       }
-      passed += lost
       pendingLoss = CaptureLoss(frames: lost, measuredBy: .htimestamp, uncertaintyFrames: 1, cause: .overrun)
     }
-    // What was lost is as if it had never taken time: the device goes on with its next period at once.
     return fill(&buffer, min(period, room))
   }
   private func gone() -> CaptureFault {
@@ -138,7 +151,7 @@ final class Device: @unchecked Sendable {
   }
   fileprivate func reopen() throws(CaptureOpenError) {
     if let until = goneUntil, sim_now() < until { throw .noDevice(Path("sim")) }
-    (goneUntil, began, passed) = (nil, nil, 0)
+    (goneUntil, began, passed, losing) = (nil, nil, 0, 0)
   }
   /// Frames delivered by a moment.
   func captured(at time: Int64) -> Int64 {

@@ -19,18 +19,51 @@ enum Play {
     let disk = Machine.Disk.copy()  // all of it is synced there
     disk.mount()
     if scenario.slowDisk { sim_latency(50_000, 3_000_000, 150_000_000) }
-    let session = Session(scenario)
     sim_lacks(scenario.noLocks, scenario.noFlags, false)
-    var failure: (any Error)?
-    let stuck = Machine.run {
-      do { try session.run() } catch { failure = error }
+    let (images, calls) = try play(Session(scenario), on: disk, old: old, verbose)
+    // A take that a kill came upon can be gone on with.
+    guard scenario.goesOn, !scenario.replaces, let image = images.first(where: { !$0.model.isPowerCut }) else {
+      return Tally(crashes: images.count, calls: calls)
     }
-    if let stuck { throw Violation(rule: "ends", what: "all wait: \(stuck)") }
+    var next = Scenario(seed: scenario.seed &+ 0x60E5_0001)
+    (next.seed, next.maxMs, next.preRollMs, next.live, next.replaces) = (scenario.seed, scenario.maxMs, -1, true, false)
+    (next.noLocks, next.noFlags) = (scenario.noLocks, scenario.noFlags)
+    if let why = next.steps.firstIndex(where: { $0.act == .start }) { next.steps.remove(at: why) }
+    let (more, _) = try play(Session(next), on: image.disk, old: old, verbose, continuing: true)
+    return Tally(crashes: images.count + more.count, calls: sim_calls())
+  }
+
+  /// One session, and what its crashes left.
+  private static func play(
+    _ session: Session, on disk: Machine.Disk, old: [UInt8]?, _ verbose: Bool, continuing: Bool = false
+  ) throws -> ([Machine.Image], Int64) {
+    disk.mount()
+    let first = sim_images()
+    var failure: (any Error)?
+    var cannot: RecorderFailure?
+    let stuck = Machine.run {
+      do {
+        guard continuing else { return try session.run() }
+        let continuation: Continuation
+        do throws(RecorderFailure) { continuation = try Continuation(Session.output) } catch {
+          cannot = error
+          return
+        }
+        try session.run(continuing: continuation)
+      } catch { failure = error }
+    }
+    if verbose { show(session) }
     if let failure { throw failure }
+    if let stuck { throw Violation(rule: "ends", what: "they wait: \(stuck)") }
+    if let cannot {
+      guard [66, 73].contains(cannot.code) else {
+        throw Violation(rule: "a killed take can be gone on with", what: cannot.message)
+      }
+      return ([], 0)
+    }
     sim_room(-1)
     sim_fault(0, 0, 0)
     sim_stall(0, 0, 0)
-    if verbose { show(session) }
     let judge = Judge(session: session, tree: Machine.tree(disk), trouble: sim_trouble())
     var verdict: (any Error)?
     _ = Machine.run { do { try judge.check() } catch { verdict = error } }
@@ -38,12 +71,20 @@ enum Play {
     guard sim_open_files() == 0 else {
       throw Violation(rule: "descriptors are closed", what: "\(sim_open_files()) are open")
     }
-    let images = (0..<sim_images()).map(Machine.image)
+    let images = (first..<sim_images()).map(Machine.image)
+    let spare = continuing ? nil : images.first { !$0.model.isPowerCut }
+    var copy: Machine.Disk?
+    if let spare {
+      spare.disk.mount()
+      copy = Machine.Disk.copy()
+    }
     let packets = whole(judge.tree)
     for image in images {
-      try Aftermath(session: session, image: image, packets: packets, seed: scenario.seed).check(old: old)
+      try Aftermath(session: session, image: image, packets: packets, seed: session.scenario.seed).check(old: old)
     }
-    return Tally(crashes: images.count, calls: sim_calls())
+    guard var first = spare, let copy else { return (images, sim_calls()) }
+    first.disk = copy  // as it was before recovery
+    return ([first] + images.filter { $0.call != first.call }, sim_calls())
   }
 
   /// The folder of takes, and in it one that is to be replaced.
@@ -87,5 +128,6 @@ enum Play {
     if let refusal = session.refusal { print("refused: \(refusal.message)") }
     print("reference:", session.reference())
     for command in session.commands { print(command) }
+    for entry in session.device.log { if case .delivered = entry.entry { continue } else { print(entry) } }
   }
 }

@@ -98,9 +98,12 @@ final class Session: @unchecked Sendable {
     }
     for step in scenario.steps {
       pause(step.wait)
+      checkState(recorder)
       act(step.act, recorder)
+      lastAct = sim_now()
     }
     pause(.ms(300))
+    checkState(recorder)
     recorder.stop(.user)
     guard recorder.wait(until: MonotonicTime(nanoseconds: sim_now() + 300_000_000_000)) else {
       throw Violation(rule: "ends", what: "300 s after its stop the recorder hasn't ended: \(recorder.state.name)")
@@ -108,6 +111,7 @@ final class Session: @unchecked Sendable {
     reader.join()
     path = recorder.path
     endedAt = sim_now()
+    if let found { throw found }
   }
 
   private func pause(_ wait: Step.Wait) {
@@ -117,6 +121,19 @@ final class Session: @unchecked Sendable {
     case .calls(let n): sim_wait(sim_now() + 100_000_000, sim_calls() + 1 + n)
     }
   }
+  /// Where sound flows, and nothing was asked lately, the last state that was told is the recorder's.
+  private func checkState(_ recorder: Recorder) {
+    guard device.flows, sim_now() - lastAct > 150_000_000, sim_now() - sim_trouble() > 1_000_000_000 || sim_trouble() == 0,
+      let last = states.last
+    else { return }
+    guard last.name != recorder.state.name, found == nil else { return }
+    found = Violation(
+      rule: "legal states",
+      what: "the recorder is \(recorder.state.name), and \(last.name) was told last: \(states.map(\.name))")
+  }
+  private var found: Violation?
+  private var lastAct: Int64 = 0
+
   private func hear(_ event: RecorderEvent) {
     events.append(event)
     if case .state(let state, _) = event { states.append(state) }

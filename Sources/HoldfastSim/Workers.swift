@@ -122,9 +122,10 @@ enum Workers {
       return outcome(other).map { rule($0) == rule(found) } ?? false
     }
     var smaller = true
-    while smaller, tries < 300 {
+    let started = time(nil)
+    while smaller, tries < 300, time(nil) - started < 60 {
       smaller = false
-      for i in best.steps.indices.reversed() where i < best.steps.count {
+      for i in best.steps.indices.reversed() where time(nil) - started < 60 {
         var other = best
         other.steps.remove(at: i)
         if fails(other) { (best, smaller) = (other, true) }

@@ -12,7 +12,7 @@
 void sim_begin(uint64_t seed);
 void sim_end(void);
 /// Runs `body` and all threads it starts until every one has ended. 0, or 1 where they wait for one another for ever or some
-/// haven't ended after an hour of their clock.
+/// haven't ended after a quarter of an hour of their clock.
 int sim_run(void (*body)(void *), void *context);
 /// What the threads wait for, one a line; valid until the next call.
 const char *sim_waiting(void);

@@ -121,7 +121,7 @@ struct Aftermath {
     }
     try checkPackets(stream, bytes, manifest)
     if let take = recovered.first { try checkLost(take, stream) }
-    if image.trouble == 0, manifest.outcome == .recovered, !image.model.isPowerCut {
+    if image.trouble == 0, !session.goesOn, manifest.outcome == .recovered, !image.model.isPowerCut {
       let reference = session.reference(at: image.time - 150_000_000)
       try checkStory(manifest.story, reference, stream.frames)
     }
@@ -145,7 +145,7 @@ struct Aftermath {
   /// No more is lost than recovery says.
   private func checkLost(_ take: RecoveredTake, _ stream: OpusPackets) throws {
     guard image.trouble == 0, session.scenario.live, session.sealedAt == nil || image.time < session.sealedAt ?? 0 else { return }
-    guard session.continuing == 0, !session.scenario.slowDisk || image.model.isPowerCut else { return }
+    guard !session.goesOn, !session.scenario.slowDisk || image.model.isPowerCut else { return }
     // The bound is one of 10 ms periods: a longer one may just have come.
     let told = take.lostMsMax + max(0, Int64(session.scenario.periodMs) - 10)
     let now = session.reference(at: image.time)

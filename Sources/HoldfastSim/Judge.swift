@@ -127,7 +127,7 @@ struct Judge {
       guard told else { throw broken("losses are told", "frames are missing, and no error 74 says so") }
     }
     try checkStory(manifest.story, reference, upTo: isWhole ? nil : take.effectiveFrames)
-    if isWhole, session.continuing == 0, !isLimited(reference) {
+    if isWhole, !session.goesOn, !isLimited(reference) {
       let asked = session.commands.count { $0.event == .pause }
       guard take.pauseCount == asked else {
         throw broken("pause count", "\(asked) pauses were accepted, the take tells \(take.pauseCount)")
@@ -172,7 +172,7 @@ struct Judge {
     func compare<T: Equatable>(_ what: String, _ have: [T], _ want: [T], _ at: (T) -> Int64) throws {
       var (a, b) = (have.filter { at($0) < limit }, want.filter { at($0) < limit })
       // What a take that is gone on with had before is the session's before.
-      if session.continuing > 0, frames == nil { a = a.suffix(b.count) }
+      if session.goesOn, frames == nil { a = a.suffix(b.count) }
       guard a == b else { throw broken("\(what) match the script", "they are \(a), the script gives \(b)") }
     }
     try compare("pauses", story.pauses.map(\.frame), reference.pauses.map(clamp), { $0 })
@@ -199,7 +199,7 @@ struct Judge {
       default: break
       }
     }
-    let isNew = session.continuing == 0
+    let isNew = !session.goesOn
     guard marks.map(\.label) == story.marks.compactMap(\.label).suffix(isNew ? .max : marks.count) else {
       throw broken("events", "marks told \(marks.map(\.label)), in the manifest \(story.marks.compactMap(\.label))")
     }

@@ -57,7 +57,7 @@ enum Play {
     if let stuck { throw Violation(rule: "ends", what: "they wait: \(stuck)") }
     if let cannot {
       guard [66, 73].contains(cannot.code) else {
-        throw Violation(rule: "a killed take can be gone on with", what: cannot.message)
+        throw Violation(rule: "a killed take can be gone on with", what: "\(cannot.message): \(Machine.tree(disk).keys.sorted())")
       }
       return ([], 0)
     }

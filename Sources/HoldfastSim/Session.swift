@@ -30,6 +30,8 @@ final class Session: @unchecked Sendable {
   private(set) var sealedAt: Int64?
   private(set) var endedAt: Int64 = 0
   private(set) var intrusions: [String] = []
+  /// It goes on with an unfinished take, of so many effective frames.
+  private(set) var goesOn = false
   private(set) var continuing: Int64 = 0
   static let folder = Path("/sim/takes")
   static let output = Path("/sim/takes/take.opus")
@@ -67,7 +69,7 @@ final class Session: @unchecked Sendable {
     var all = settings
     if let continuation {
       all.goOn(with: continuation)
-      continuing = continuation.effectiveFrames
+      (goesOn, continuing) = (true, continuation.effectiveFrames)
     }
     let recorder = Recorder(settings: all, continuing: continuation)
     device.isTaking = { [weak recorder] in
@@ -221,7 +223,7 @@ final class Session: @unchecked Sendable {
       rate: device.rate, limitMs: scenario.maxMs, closesGaps: scenario.closesGaps, continuing: continuing)
     for (captured, event) in timeline(until: time ?? .max) {
       reference.take(event, at: captured)
-      if case .start = event, continuing > 0 { reference.beginsAtJoint() }
+      if case .start = event, goesOn { reference.beginsAtJoint() }
     }
     if let time { reference.take(.joined, at: device.captured(at: time)) } else { reference.finish(at: device.delivered) }
     return reference

@@ -28,7 +28,10 @@ struct Aftermath {
     guard image.trouble == 0 || image.time - image.trouble > (image.model.isPowerCut ? 3_000 : 1_500) * 1_000_000 else { return 0 }
     guard session.scenario.live else { return 0 }
     let reference = session.reference(at: image.time - ms * 1_000_000)
-    return max(session.continuing, reference.effective) - 1_279  // a packet that isn't whole, and the look-ahead
+    // A packet that isn't whole yet, and the encoder's delay: in a pause they wait.
+    let whole = session.reference(at: image.time).effective - 1_272
+    let slack: Int64 = session.scenario.slowDisk && !image.model.isPowerCut ? 4_800 : 0
+    return max(session.continuing, min(whole, reference.effective - slack))
   }
 
   func check(old: [UInt8]?) throws {

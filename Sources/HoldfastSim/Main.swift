@@ -8,6 +8,7 @@ struct Main {
     var sessions: Int64 = 1_000
     var seed: UInt64 = 1
     var one = false
+    var first = false
     var replay: String?
     var words = CommandLine.arguments.dropFirst()
     while let word = words.popFirst() {
@@ -18,9 +19,10 @@ struct Main {
         seed = words.popFirst().flatMap(UInt64.init) ?? seed
         one = true
       case "--from": seed = words.popFirst().flatMap(UInt64.init) ?? seed
+      case "--first": first = true
       case "--replay": replay = words.popFirst() ?? value
       default:
-        print("usage: holdfast-sim [--sessions N] [--from SEED] [--seed SEED] [--replay SCENARIO]")
+        print("usage: holdfast-sim [--sessions N] [--from SEED] [--first] [--seed SEED] [--replay SCENARIO]")
         exit(64)
       }
     }
@@ -36,6 +38,6 @@ struct Main {
       print(scenario.text)
       exit(Workers.show(scenario) ? 0 : 1)
     }
-    exit(Workers.run(from: seed, sessions: sessions) ? 0 : 1)
+    exit(Workers.run(from: seed, sessions: sessions, first: first) ? 0 : 1)
   }
 }

@@ -51,8 +51,9 @@ enum Workers {
     return found == nil
   }
 
+  /// - Parameter stops: at the first that fails, and as it is.
   /// - Returns: whether no rule was broken.
-  static func run(from first: UInt64, sessions: Int64) -> Bool {
+  static func run(from first: UInt64, sessions: Int64, first stops: Bool) -> Bool {
     var next = first
     let end = first + UInt64(sessions)
     var failures = 0
@@ -63,6 +64,10 @@ enum Workers {
         continue
       }
       failures += 1
+      if stops {
+        print("seed \(failed): \(outcome(Scenario(seed: failed)) ?? "nothing alone")")
+        return false
+      }
       report(failed)
       if failures >= 10 {
         print("ten failures: given up")

@@ -20,18 +20,17 @@ struct Aftermath {
     { tree in tree.keys.filter { $0.hasSuffix(".opus") && !$0.contains(".partial") && !$0.contains(".holdfast-trash") && !$0.contains(".unreadable") }.sorted() }
   }
 
-  /// Effective frames that must be there.
+  /// Effective frames that must be there: all that was sealed; else the packets that were whole 24 ms before a kill, which
+  /// with the frames of one packet and the encoder's delay makes 50 ms, or 975 ms before a power cut.
   private var due: Int64 {
-    if let sealed = session.sealedAt, sealed < image.time { return session.reference().effective }
-    let ms: Int64 = image.model.isPowerCut ? 1_000 : 50
-    // A disk that stalls or fails makes the bound as long as that.
-    guard image.trouble == 0 || image.time - image.trouble > (image.model.isPowerCut ? 3_000 : 1_500) * 1_000_000 else { return 0 }
-    guard session.scenario.live else { return 0 }
-    let reference = session.reference(at: image.time - ms * 1_000_000)
-    // A packet that isn't whole yet, and the encoder's delay: in a pause they wait.
-    let whole = session.reference(at: image.time).effective - 1_272
-    let slack: Int64 = session.scenario.slowDisk && !image.model.isPowerCut ? 4_800 : 0
-    return max(session.continuing, min(whole, reference.effective - slack))
+    if let sealed = session.sealedAt, sealed < image.time { return session.sealedFrames }
+    let isCut = image.model.isPowerCut
+    // A disk that stalls, fails or is slow makes the bound as long as that.
+    guard image.trouble == 0 || image.time - image.trouble > (isCut ? 3_000 : 1_500) * 1_000_000 else { return 0 }
+    guard session.scenario.live, !session.scenario.slowDisk else { return 0 }
+    let then = session.reference(at: image.time - (isCut ? 975 : 24) * 1_000_000).effective
+    let held: Int64 = session.scenario.rate == 48_000 ? 0 : 480  // what the converter's filter may hold
+    return max(session.continuing, (then - held) / 960 * 960 - 312)
   }
 
   func check(old: [UInt8]?) throws {

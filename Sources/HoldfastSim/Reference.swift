@@ -138,8 +138,6 @@ struct Reference {
     case .start, .pause, .resume, .mark: break
     }
   }
-  /// A take that goes on begins behind a joint.
-  mutating func beginsAtJoint() { atJoint = true }
   /// The stream ends here. What still waits takes effect: nothing that was accepted is dropped.
   mutating func finish(at captured: Int64) {
     guard hasBegun else { return }

@@ -28,6 +28,7 @@ final class Session: @unchecked Sendable {
   private(set) var path: Path?
   /// When `sealed` was told, on the machine's clock.
   private(set) var sealedAt: Int64?
+  private(set) var sealedFrames: Int64 = 0
   private(set) var endedAt: Int64 = 0
   private(set) var intrusions: [String] = []
   /// It goes on with an unfinished take, of so many effective frames.
@@ -139,7 +140,7 @@ final class Session: @unchecked Sendable {
   private func hear(_ event: RecorderEvent) {
     events.append(event)
     if case .state(let state, _) = event { states.append(state) }
-    if case .sealed = event { sealedAt = sim_now() }
+    if case .sealed(let take) = event { (sealedAt, sealedFrames) = (sim_now(), take.effectiveFrames) }
   }
   private func note(_ event: Reference.Event, _ recorder: Recorder, before: Bool = false) {
     commands.append(Command(time: sim_now(), captured: before ? 0 : recorder.captured, event: event))
@@ -223,7 +224,6 @@ final class Session: @unchecked Sendable {
       rate: device.rate, limitMs: scenario.maxMs, closesGaps: scenario.closesGaps, continuing: continuing)
     for (captured, event) in timeline(until: time ?? .max) {
       reference.take(event, at: captured)
-      if case .start = event, goesOn { reference.beginsAtJoint() }
     }
     if let time { reference.take(.joined, at: device.captured(at: time)) } else { reference.finish(at: device.delivered) }
     return reference

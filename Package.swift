@@ -64,6 +64,10 @@ let package = Package(
       name: "HoldfastBenchmarks",
       dependencies: ["Holdfast", "Platform", "Capture", "Signal", "Encoding", "Session"],
       path: "benchmarks/stages", swiftSettings: [.treatAllWarnings(as: .error)]),
+    // The simulator: an executable for tests, not a product.
+    .target(name: "CSim"),
+    .executableTarget(
+      name: "HoldfastSim", dependencies: ["CSim", "Holdfast", "Store", "Encoding"], swiftSettings: strict),
 
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(

@@ -47,6 +47,7 @@ public struct TailContents: Sendable, Equatable {
       bytes.get(12, as: UInt32.self) == crc32(bytes[0..<12])
     else {
       tornBytes = bytes.count
+      isTornWrite = (1..<Tail.headerSize).contains(bytes.count)
       return
     }
     generation = bytes.get(8)

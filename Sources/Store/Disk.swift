@@ -213,7 +213,8 @@ public enum Disk {
   }
   /// Takes `size` bytes on the disk for a file.
   public static func allocate(_ file: borrowing Descriptor, size: Int64, path: Path) throws(DiskError) {
-    let code = posix_fallocate(file.raw, 0, off_t(size))
+    var code: Int32
+    repeat { code = posix_fallocate(file.raw, 0, off_t(size)) } while code == EINTR
     guard code == 0 else { throw DiskError(call: "posix_fallocate", path: path, errno: Errno(code)) }
   }
 

@@ -36,6 +36,8 @@ public final class Recorder: Sendable {
     var isDevice: Bool
     var taking: Taking?
     var inhibitor: SleepInhibitor?
+    /// The signal thread has left its loop: what isn't begun by now never is.
+    var isOver = false
   }
   /// The encoder is the signal thread's; others only ask for its pre-skip.
   struct EncoderBox: @unchecked Sendable { let encoder: OpusEncoder }

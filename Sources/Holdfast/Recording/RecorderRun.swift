@@ -9,6 +9,7 @@ import Synchronization
 /// A take under way: its files, and the threads that fill them.
 struct Taking: Sendable {
   let box: PartialBox
+  let queue: StoreQueue
   let store: StoreThread
   let storeThread: Thread
   let sync: SyncThread
@@ -75,7 +76,7 @@ extension Recorder {
 
   /// Makes the partial take, starts the threads that fill it, and tells the signal thread to begin.
   func beginTake() throws(RecorderFailure) {
-    guard let running = running.withLock({ $0 }) else { return }
+    guard let running = running.withLock({ $0 }) else { throw Self.sourceEnded(settings.inputPath) }
     let begun: Continuation.Resumed
     let records: [LedgerRecord]
     if let continuing {
@@ -101,20 +102,29 @@ extension Recorder {
       box: box, clock: queue.clock, elsewhere: elsewhere, patience: patience,
       bytesPerSecond: bytesPerSecond, news: news)
     let isDevice = running.isDevice
+    let taking: Taking
     do throws(Errno) {
-      let taking = Taking(
-        box: box, store: store,
+      taking = Taking(
+        box: box, queue: queue, store: store,
         storeThread: try Thread(name: "hf-store") {
           if isDevice { raisePriority() }
           store.run()
         }, sync: sync,
         syncThread: try Thread(name: "hf-sync") { sync.run() })
-      let inhibitor = settings.inhibitsSleep && settings.live ? SleepInhibitor() : nil
-      self.running.withLock {
-        $0?.taking = taking
-        $0?.inhibitor = inhibitor
-      }
     } catch { throw Self.threadFailure(error) }
+    let inhibitor = settings.inhibitsSleep && settings.live ? SleepInhibitor() : nil
+    let isOver = self.running.withLock { running in
+      guard running?.isOver == false else { return true }
+      running?.taking = taking
+      running?.inhibitor = inhibitor
+      return false
+    }
+    // The source of an armed recorder has ended while the files were made: nobody would ever fill them.
+    guard !isOver else {
+      inhibitor?.release()
+      neverBegun(taking)
+      throw Self.sourceEnded(settings.inputPath)
+    }
     running.signal.command(.start(queue), time: .now)
   }
 
@@ -270,7 +280,10 @@ extension Recorder {
       source.waitedMs = away.forMs
     }
     problems.withLock { $0 = source.problems }
-    let taking = running.withLock { $0?.taking }
+    let taking = running.withLock { running in
+      running?.isOver = true
+      return running?.taking
+    }
     if let end, let taking {
       stop(source.failure?.fault != nil ? .device : .sourceEnd)  // no-op where it was stopped before
       let by = endedBy.withLock { $0 }
@@ -291,6 +304,7 @@ extension Recorder {
         discardNow(taking.box.current, end)
       }
     } else {
+      if let taking { neverBegun(taking) }
       endedArmed(source)
     }
     running.withLock { $0?.inhibitor }?.release()
@@ -300,6 +314,23 @@ extension Recorder {
     ended.post()
   }
 
+  /// A take whose source ended before the start could take effect: its files go, but for those that were there before.
+  private func neverBegun(_ taking: Taking) {
+    taking.queue.end()
+    taking.store.hurry()
+    taking.storeThread.join()
+    taking.sync.stop()
+    taking.syncThread.join()
+    guard continuing == nil else { return }
+    taking.box.current.removeLeftovers()
+    standing.withLock { $0 = nil }
+  }
+  private static func sourceEnded(_ input: Path?) -> RecorderFailure {
+    RecorderFailure(
+      code: 66, kind: "no_take", path: input,
+      message: "the source ended before a take was begun: nothing is recorded")
+  }
+
   /// The source went away, or was let go, before a take began.
   private func endedArmed(_ source: CaptureThread.End) {
     if let failure = source.failure {
@@ -307,11 +338,10 @@ extension Recorder {
       tell(.failed(Failures.armed(failure, input: settings.inputPath)))
     } else if state == .armed {
       stop(.sourceEnd)
-      tell(
-        .failed(
-          RecorderFailure(
-            code: 66, kind: "no_take", path: settings.inputPath,
-            message: "the source ended before a take was begun: nothing is recorded")))
+      tell(.failed(Self.sourceEnded(settings.inputPath)))
+    } else if state == .recording {  // it was just to begin
+      _ = advance { $0.refused(permission: false) }
+      tell(.failed(Self.sourceEnded(settings.inputPath)))
     }
     tell(.state(state, effectiveFrames: 0))
   }

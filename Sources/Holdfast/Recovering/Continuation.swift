@@ -52,10 +52,10 @@ public final class Continuation: @unchecked Sendable {
     guard let name = TakeName(naming: path.name) else {
       throw refuse(64, "usage", "is no take: the name must end in .opus")
     }
+    let sealed = refuse(73, "sealed", "is sealed, and a sealed take never changes; record another")
     guard PartialFolder.exists(name, in: path.parent) else {
       throw Disk.exists(path)
-        ? refuse(73, "sealed", "is sealed, and a sealed take never changes; record another")
-        : refuse(66, "no_input", "is no unfinished take; `holdfast list` shows them")
+        ? sealed : refuse(66, "no_input", "is no unfinished take; `holdfast list` shows them")
     }
     do throws(OutputError) { place = try PartialFolder(opening: name, in: path.parent) } catch {
       throw Recovery.opening(error, folder: path.parent, name: name)
@@ -66,11 +66,12 @@ public final class Continuation: @unchecked Sendable {
     if case .newerVersion = contents.ledger.fault {
       throw refuse(65, "newer_version", "was made by a newer holdfast: update this one")
     }
+    // Killed behind the commit: only its working folder is left to be removed.
+    guard let open = place.audio else { throw Disk.exists(path) ? sealed : damaged }
     guard contents.ledger.fault?.isTorn ?? true,
       let description = TakeStory(contents.ledger.records).description
     else { throw damaged }
     self.description = description
-    guard let open = place.audio else { throw damaged }
     audio = open
     do throws(SourceError) { file = try ByteFile.open(descriptor: audio.raw) } catch {
       throw Failures.source(error, path: path)

@@ -162,13 +162,6 @@ public final class ByteFile {
     return made
   }
 
-  /// Whether it is this very file of the disk.
-  public func isFile(device: UInt64, inode: UInt64) -> Bool {
-    var facts = stat()
-    return unsafe fstat(descriptor, &facts) == 0 && UInt64(facts.st_dev) == device
-      && UInt64(facts.st_ino) == inode
-  }
-
   /// Fills `bytes` from `offset`; short only at the end.
   ///
   /// - Returns: bytes read, or a negative errno.

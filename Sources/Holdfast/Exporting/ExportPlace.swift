@@ -1,4 +1,5 @@
 import Capture
+import Glibc
 import Platform
 import Store
 
@@ -25,8 +26,10 @@ final class ExportPlace {
     if let there = Disk.identity(name, in: folder) {
       guard there.kind == .file else { throw Failures.output(.wrongKind(there.kind), path: output) }
       guard force else { throw Failures.output(.exists, path: output) }
-      if source.text != "-", let same = try? ByteFile.open(source),
-        same.isFile(device: there.device, inode: there.inode)
+      // Looked at, not opened: a FIFO's bytes come once.
+      var facts = stat()
+      if source.text != "-", unsafe source.withCString({ unsafe stat($0, &facts) }) == 0,
+        UInt64(facts.st_dev) == there.device, UInt64(facts.st_ino) == there.inode
       {
         throw RecorderFailure(
           code: 64, kind: "usage", path: output,

@@ -5,6 +5,8 @@
 # make bench    the pipeline against a bare libopus loop: CPU seconds and instructions; speech pauses on the set, if it is there
 # make torture  kills recorders at random instants and at every call to the disk, and recovers each take
 # make powerloss  cuts the power behind every call to the disk, in every way a disk may have it, and recovers each
+# make sim      simulated sessions of the recorder with crashes, power cuts and failing disks: SESSIONS=N, SEED=N for one
+# make fuzz     every reader of files fuzzed for FUZZ_SECONDS, with AddressSanitizer
 # make clean    removes what was built
 # make deps     installs the Debian packages that are missing; the others do it by themselves
 
@@ -27,7 +29,7 @@ export SWIFT_BACKTRACE = enable=no
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null)
 
-.PHONY: help build record test check bench torture powerloss clean deps swift
+.PHONY: help build record test check bench torture powerloss sim fuzz clean deps swift
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
@@ -43,6 +45,7 @@ test: deps
 	scripts/steady $(SWIFT) build --build-tests $(TEST_FLAGS)
 	HOLDFAST_COUNTS=1 scripts/steady $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS) --filter CaptureThreadTests
 	scripts/steady $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
+	SWIFT_DETERMINISTIC_HASHING=1 "$$($(SWIFT) build $(TEST_FLAGS) --show-bin-path)/HoldfastSim" --sessions 1000
 
 check: deps
 	$(SWIFT) format lint --strict --parallel -r Sources Tests Package.swift
@@ -71,6 +74,19 @@ torture: build
 powerloss: build
 	@scripts/need gcc python3 opus-tools libasound2-dev e2fsprogs
 	python3 benchmarks/powerloss.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast"
+
+SESSIONS ?= 10000
+sim: deps
+	scripts/steady $(SWIFT) build -c release --product HoldfastSim
+	SWIFT_DETERMINISTIC_HASHING=1 "$$($(SWIFT) build -c release --show-bin-path)/HoldfastSim" $(if $(SEED),--seed $(SEED),--sessions $(SESSIONS))
+
+FUZZ_SECONDS ?= 60
+FUZZERS ?= ledger tail ogg header manifest wav arguments recovery
+fuzz: deps
+	PATH="$$(dirname $(SWIFT)):$$PATH" Tests/fuzz/build.sh .build/holdfast-fuzz
+	@for f in $(FUZZERS); do mkdir -p .build/fuzz/$$f && \
+	  HOLDFAST_FUZZ=$$f .build/holdfast-fuzz .build/fuzz/$$f Tests/fuzz/corpus/$$f -max_total_time=$(FUZZ_SECONDS) -malloc_limit_mb=64 \
+	  -timeout=1 -max_len=65536 -artifact_prefix=.build/fuzz/$$f- -print_final_stats=1 || exit 1; done
 
 clean:
 	rm -rf .build

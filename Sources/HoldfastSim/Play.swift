@@ -27,7 +27,7 @@ enum Play {
     }
     var next = Scenario(seed: scenario.seed &+ 0x60E5_0001)
     (next.seed, next.maxMs, next.preRollMs, next.live, next.replaces) = (scenario.seed, scenario.maxMs, -1, true, false)
-    (next.noLocks, next.noFlags) = (scenario.noLocks, scenario.noFlags)
+    (next.noLocks, next.noFlags, next.slowDisk) = (scenario.noLocks, scenario.noFlags, scenario.slowDisk)
     if let why = next.steps.firstIndex(where: { $0.act == .start }) { next.steps.remove(at: why) }
     let (more, _) = try play(Session(next), on: image.disk, old: old, verbose, continuing: true)
     return Tally(crashes: images.count + more.count, calls: sim_calls())

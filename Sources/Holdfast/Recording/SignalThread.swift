@@ -145,6 +145,7 @@ final class SignalThread: @unchecked Sendable {
       endRun()
       autoPause?.finish { span, count in gate(&span, count) }
       flushGate()
+      clock.settle { taken($0) }
     }
     return path.finish(conformer, total: clock.effectiveFrames)
   }
@@ -228,7 +229,7 @@ final class SignalThread: @unchecked Sendable {
 
   private func apply(_ event: StreamEvent) {
     place(event)
-    if isAway { flushGate() }
+    if isAway { clock.settle { taken($0) } }
   }
   private func place(_ event: StreamEvent) {
     let position = conformer.position
@@ -262,6 +263,7 @@ final class SignalThread: @unchecked Sendable {
       isAway = true
       endRun()  // all that was heard goes on its way, however long the wait
       interruptSilence()
+      clock.settle { taken($0) }
       clock.joint()
     case .resumed(let reason, _, _):
       note(event, at: position)

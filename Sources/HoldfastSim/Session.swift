@@ -109,7 +109,8 @@ final class Session: @unchecked Sendable {
     checkState(recorder)
     recorder.stop(.user)
     guard recorder.wait(until: MonotonicTime(nanoseconds: sim_now() + 300_000_000_000)) else {
-      throw Violation(rule: "ends", what: "300 s after its stop the recorder hasn't ended: \(recorder.state.name)")
+      throw Violation(
+        rule: "ends", what: "300 s after its stop the recorder hasn't ended: \(recorder.state.name)")
     }
     reader.join()
     path = recorder.path
@@ -126,7 +127,8 @@ final class Session: @unchecked Sendable {
   }
   /// Where sound flows, and nothing was asked lately, the last state that was told is the recorder's.
   private func checkState(_ recorder: Recorder) {
-    guard device.flows, sim_now() - lastAct > 150_000_000, sim_now() - sim_trouble() > 1_000_000_000 || sim_trouble() == 0,
+    guard device.flows, sim_now() - lastAct > 150_000_000,
+      sim_now() - sim_trouble() > 1_000_000_000 || sim_trouble() == 0,
       let last = states.last
     else { return }
     guard last.name != recorder.state.name, found == nil else { return }
@@ -203,7 +205,9 @@ final class Session: @unchecked Sendable {
   private func timeline(until time: Int64) -> [(captured: Int64, event: Reference.Event)] {
     // What is asked while no frames come takes effect with the next ones.
     let captured = time == .max ? .max : device.captured(at: time)
-    var list = commands.filter { $0.time <= time && ($0.captured < captured || $0.captured == 0) }.map { (time: $0.time, captured: $0.captured, event: $0.event) }
+    var list = commands.filter { $0.time <= time && ($0.captured < captured || $0.captured == 0) }.map {
+      (time: $0.time, captured: $0.captured, event: $0.event)
+    }
     var losses: [(captured: Int64, event: Reference.Event)] = []
     for entry in device.log where entry.time <= time {
       switch entry.entry {
@@ -231,7 +235,11 @@ final class Session: @unchecked Sendable {
     for (captured, event) in timeline(until: time ?? .max) {
       reference.take(event, at: captured)
     }
-    if let time { reference.take(.joined, at: device.captured(at: time)) } else { reference.finish(at: device.delivered) }
+    if let time {
+      reference.take(.joined, at: device.captured(at: time))
+    } else {
+      reference.finish(at: device.delivered)
+    }
     return reference
   }
 }

@@ -401,6 +401,7 @@ final class SignalThread: @unchecked Sendable {
     case .interrupted(let reason, let state):
       path.record(.interruption(reason, event.time), capture: transition.captureFrame, effective: at)
       if reason.breaksSound { path.edge(captureFrames: transition.captureFrame) }
+      if state.isPaused { paused = state }  // a fade-out that is under way tells this at its end
       onEvent(.state(state, effectiveFrames: at))
       onEvent(.interrupted(reason, effectiveFrames: at))
     case .resumed(let reason, let state, let path):
@@ -408,6 +409,7 @@ final class SignalThread: @unchecked Sendable {
         .continued(
           event.time, deviceRate: ring.format.rate, deviceChannels: ring.format.channels, reason: reason),
         capture: transition.captureFrame, effective: at)
+      if state.isPaused { paused = state }
       onEvent(.resumed(reason, effectiveFrames: at, movedTo: path))
       onEvent(.state(state, effectiveFrames: at))
     case .start, .pause, .resume: break

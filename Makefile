@@ -11,6 +11,8 @@
 # make install  PREFIX=/usr/local DESTDIR= LIBDIR=$PREFIX/lib: command, C library, manual page, completions; needs no Swift where it runs
 # make uninstall  takes the same away again
 # make deb      Debian packages of both in .build/deb
+# make sim      simulated sessions of the recorder with crashes, power cuts and failing disks: SESSIONS=N, SEED=N for one
+# make fuzz     every reader of files fuzzed for FUZZ_SECONDS, with AddressSanitizer
 # make clean    removes what was built
 # make deps     installs the Debian packages that are missing; the others do it by themselves
 
@@ -33,7 +35,7 @@ export SWIFT_BACKTRACE = enable=no
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null)
 
-.PHONY: help build record test check docs sanitize bench instructions torture powerloss generated package install uninstall deb clean deps swift
+.PHONY: help build record test check docs sanitize bench instructions torture powerloss sim fuzz generated package install uninstall deb clean deps swift
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
@@ -50,6 +52,7 @@ test: deps
 	HOLDFAST_COUNTS=1 scripts/steady $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS) --filter CaptureThreadTests
 	scripts/steady $(SWIFT) test --skip-build --disable-xctest $(TEST_FLAGS)
 	python3 benchmarks/instructions.py "$$($(SWIFT) build $(TEST_FLAGS) --show-bin-path)/holdfast" --check
+	SWIFT_DETERMINISTIC_HASHING=1 "$$($(SWIFT) build $(TEST_FLAGS) --show-bin-path)/HoldfastSim" --sessions 1000
 
 check: deps
 	$(SWIFT) format lint --strict --parallel -r Sources Tests Package.swift
@@ -141,6 +144,19 @@ docs: build
 sanitize: deps
 	@scripts/need $(TEST_PACKAGES) valgrind
 	SWIFT=$(SWIFT) scripts/sanitize $(SANITIZE)
+
+SESSIONS ?= 10000
+sim: deps
+	scripts/steady $(SWIFT) build -c release --product HoldfastSim
+	SWIFT_DETERMINISTIC_HASHING=1 "$$($(SWIFT) build -c release --show-bin-path)/HoldfastSim" $(if $(SEED),--seed $(SEED),--sessions $(SESSIONS))
+
+FUZZ_SECONDS ?= 60
+FUZZERS ?= ledger tail ogg header manifest wav arguments recovery
+fuzz: deps
+	PATH="$$(dirname $(SWIFT)):$$PATH" Tests/fuzz/build.sh .build/holdfast-fuzz
+	@for f in $(FUZZERS); do mkdir -p .build/fuzz/$$f && \
+	  HOLDFAST_FUZZ=$$f .build/holdfast-fuzz .build/fuzz/$$f Tests/fuzz/corpus/$$f -max_total_time=$(FUZZ_SECONDS) -malloc_limit_mb=64 \
+	  -timeout=1 -max_len=65536 -artifact_prefix=.build/fuzz/$$f- -print_final_stats=1 || exit 1; done
 
 clean:
 	rm -rf .build

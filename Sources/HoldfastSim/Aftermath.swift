@@ -17,7 +17,12 @@ struct Aftermath {
       what: "\(what) [\(image.model.rawValue) at call \(image.call), \(image.time / 1_000_000) ms]")
   }
   private static var audio: (Machine.Tree) -> [String] {
-    { tree in tree.keys.filter { $0.hasSuffix(".opus") && !$0.contains(".partial") && !$0.contains(".holdfast-trash") && !$0.contains(".unreadable") }.sorted() }
+    { tree in
+      tree.keys.filter {
+        $0.hasSuffix(".opus") && !$0.contains(".partial") && !$0.contains(".holdfast-trash")
+          && !$0.contains(".unreadable") && !$0.contains(".holdfast-new")
+      }.sorted()
+    }
   }
 
   /// Effective frames that must be there: all that was sealed; else the packets that were whole 24 ms before a kill, which
@@ -26,11 +31,14 @@ struct Aftermath {
     if let sealed = session.sealedAt, sealed < image.time { return session.sealedFrames }
     let isCut = image.model.isPowerCut
     // A disk that stalls, fails or is slow makes the bound as long as that.
-    guard image.trouble == 0 || image.time - image.trouble > (isCut ? 3_000 : 1_500) * 1_000_000 else { return 0 }
+    guard image.trouble == 0 || image.time - image.trouble > (isCut ? 3_000 : 1_500) * 1_000_000 else {
+      return 0
+    }
     guard session.scenario.live, !session.scenario.slowDisk else { return 0 }
     let then = session.reference(at: image.time - (isCut ? 975 : 24) * 1_000_000).effective
     let held: Int64 = session.scenario.rate == 48_000 ? 0 : 480  // what the converter's filter may hold
-    return max(session.continuing, (then - held) / 960 * 960 - 312)
+    let whole = max(session.continuing, (then - held) / 960 * 960 - 312)
+    return session.goesOn ? whole - 960 : whole  // one that had been stopped ends within its last packet
   }
 
   func check(old: [UInt8]?) throws {
@@ -42,14 +50,18 @@ struct Aftermath {
     try judge(before, tree, recovered, old)
     // Once more: nothing to do, and nothing changes.
     let (again, more) = try recover(image.disk)
-    guard again == tree, more.isEmpty else { throw broken("recovery is idempotent", "a second one changed \(Self.difference(tree, again))") }
+    guard again == tree, more.isEmpty else {
+      throw broken("recovery is idempotent", "a second one changed \(Self.difference(tree, again))")
+    }
     // Killed on its way, and run again, as often as it takes.
     spare.mount()
     var chance = Chance(seed ^ UInt64(image.call))
     var disk = spare
     for attempt in 0..<(1 + chance.below(3)) {
       let first = sim_images()
-      sim_crash(sim_calls() + 1 + chance.below(attempt == 0 ? 60 : 30), chance.sometimes(70) ? Crash.Model.kill.raw : Crash.Model.torn.raw, 1, chance.next())
+      sim_crash(
+        sim_calls() + 1 + chance.below(attempt == 0 ? 60 : 30),
+        chance.sometimes(70) ? Crash.Model.kill.raw : Crash.Model.torn.raw, 1, chance.next())
       _ = try recover(disk)
       guard sim_images() > first else { break }
       disk = Machine.image(first).disk
@@ -57,7 +69,9 @@ struct Aftermath {
     }
     let (second, _) = try recover(disk)
     let (one, other) = (Self.audio(tree), Self.audio(second))
-    guard one == other else { throw broken("recovery is idempotent", "killed and run again it gives \(other), undisturbed \(one)") }
+    guard one == other else {
+      throw broken("recovery is idempotent", "killed and run again it gives \(other), undisturbed \(one)")
+    }
     for path in one where tree[path] != second[path] {
       throw broken("recovery is byte-equal", "killed and run again \(path) differs")
     }
@@ -86,9 +100,16 @@ struct Aftermath {
     return (Machine.tree(disk), recovered)
   }
 
-  private func judge(_ before: Machine.Tree, _ tree: Machine.Tree, _ recovered: [RecoveredTake], _ old: [UInt8]?) throws {
-    let left = tree.keys.filter { !$0.contains(".holdfast-trash") && ($0.contains(".partial") || $0.contains(".holdfast-new")) }
-    guard left.isEmpty else { throw broken("nothing is left", "\(left.sorted())") }
+  private func judge(
+    _ before: Machine.Tree, _ tree: Machine.Tree, _ recovered: [RecoveredTake], _ old: [UInt8]?
+  ) throws {
+    let left = tree.keys.filter {
+      !$0.contains(".holdfast-trash") && ($0.contains(".partial") || $0.contains(".holdfast-new"))
+    }
+    // Without locks nobody knows whether a nameless folder is being made.
+    guard left.isEmpty || session.scenario.noLocks else {
+      throw broken("nothing is left", "\(left.sorted())")
+    }
     // What was there before the recorder stays, under its name or in the trash.
     if let old, !tree.contains(where: { $0.value == old }) {
       throw broken("nobody's take is lost", "the one that was to be replaced is gone: \(tree.keys.sorted())")
@@ -96,21 +117,33 @@ struct Aftermath {
     var mine: [(String, Manifest)] = []
     for path in Self.audio(tree) where old == nil || tree[path] != old {
       let manifest = try Judge.manifest(of: path, tree)
-      guard manifest.story.description?.takeID == "sim-\(session.scenario.seed)" || manifest.outcome == .recovered else { continue }
+      guard
+        manifest.story.description?.takeID == "sim-\(session.scenario.seed)" || manifest.outcome == .recovered
+      else { continue }
       mine.append((path, manifest))
     }
     guard mine.count <= 1 else { throw broken("one sealed take", "\(mine.map(\.0))") }
-    let isDiscarded = tree.keys.contains { $0.contains(".holdfast-trash/") && $0.hasSuffix(".partial/audio.opus") }
+    let isDiscarded = tree.keys.contains {
+      $0.contains(".holdfast-trash/") && $0.hasSuffix(".partial/audio.opus")
+    }
     let due = due
     guard let (path, manifest) = mine.first else {
-      guard due <= 0 || isDiscarded else { throw broken("what was synced is there", "no take: \(due) frames are due; \(tree.keys.sorted()), before \(before.keys.sorted())") }
+      guard due <= 0 || isDiscarded else {
+        throw broken(
+          "what was synced is there",
+          "no take: \(due) frames are due; \(tree.keys.sorted()), before \(before.keys.sorted())")
+      }
       return
     }
     guard let bytes = tree[path] ?? nil else { return }
     let stream = OpusPackets(bytes)
     guard !stream.isDamaged, stream.isEnded, stream.frames == manifest.effectiveFrames,
       manifest.sizeBytes == Int64(bytes.count), manifest.sha256 == Digest.hex(Digest.sha256(bytes))
-    else { throw broken("a sealed take is whole", "\(path): \(stream.frames) frames, the manifest \(manifest.effectiveFrames)") }
+    else {
+      throw broken(
+        "a sealed take is whole", "\(path): \(stream.frames) frames, the manifest \(manifest.effectiveFrames)"
+      )
+    }
     var verdict: Violation?
     if (seed ^ UInt64(image.call)) % 8 == 0 {
       _ = Machine.run {
@@ -140,20 +173,30 @@ struct Aftermath {
     }
     if stream.packets.count <= packets.packets.count, manifest.outcome == .recovered {
       let want = packets.sealed(first: stream.packets.count, granule: stream.granule)
-      guard want == bytes else { throw broken("recovery is byte-equal", "\(bytes.count) bytes, sealing the same packets gives \(want.count)") }
+      guard want == bytes else {
+        throw broken(
+          "recovery is byte-equal", "\(bytes.count) bytes, sealing the same packets gives \(want.count)")
+      }
     }
   }
 
   /// No more is lost than recovery says.
   private func checkLost(_ take: RecoveredTake, _ stream: OpusPackets) throws {
-    guard image.trouble == 0, session.scenario.live, session.sealedAt == nil || image.time < session.sealedAt ?? 0 else { return }
+    guard image.trouble == 0, session.scenario.live,
+      session.sealedAt == nil || image.time < session.sealedAt ?? 0
+    else { return }
     guard !session.goesOn, !session.scenario.slowDisk || image.model.isPowerCut else { return }
     // The bound is one of 10 ms periods: a longer one may just have come.
+    // A device that was quiet hands over all of it at once.
+    let burst = session.device.captured(at: image.time) - session.device.captured(at: image.time - 50_000_000)
+    guard burst <= Int64(session.device.rate) / 10 else { return }
     let told = take.lostMsMax + max(0, Int64(session.scenario.periodMs) - 10)
     let now = session.reference(at: image.time)
     let had = now.effective
     // What stands for lost sound is no loss: it comes all at once.
-    guard now.gaps.count == session.reference(at: image.time - 60_000_000).gaps.count else { return }
+    guard session.scenario.preRollMs <= 0,
+      now.gaps.count == session.reference(at: image.time - 60_000_000).gaps.count
+    else { return }
     let lost = (had - stream.frames) / 48
     guard lost <= told + (image.model.isPowerCut ? 1_000 : 0) else {
       throw broken("recovery says what can be lost", "\(lost) ms are lost, it says at most \(told)")

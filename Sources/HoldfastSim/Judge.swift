@@ -15,7 +15,9 @@ struct OpusPackets {
   init(_ bytes: [UInt8]) {
     var reader = OggPageReader { (offset, target) in
       let n = min(target.byteCount, bytes.count - Int(offset))
-      for i in 0..<max(0, n) { target.storeBytes(of: bytes[Int(offset) + i], toByteOffset: i, as: UInt8.self) }
+      for i in 0..<max(0, n) {
+        target.storeBytes(of: bytes[Int(offset) + i], toByteOffset: i, as: UInt8.self)
+      }
       return max(0, n)
     }
     while let item = try? reader.next() {
@@ -105,7 +107,9 @@ struct Judge {
   private func check(_ take: SealedTake) throws {
     guard take.path.text.hasPrefix("/sim/") else { throw broken("place", take.path.text) }
     let path = String(take.path.text.dropFirst(4))
-    guard let bytes = file(path) else { throw broken("sealed is there", "\(path) isn't: \(tree.keys.sorted())") }
+    guard let bytes = file(path) else {
+      throw broken("sealed is there", "\(path) isn't: \(tree.keys.sorted())")
+    }
     let manifest = try Self.manifest(of: path, tree)
     guard Int64(bytes.count) == take.sizeBytes, Digest.hex(Digest.sha256(bytes)) == take.sha256,
       manifest.sha256 == take.sha256, manifest.effectiveFrames == take.effectiveFrames
@@ -113,7 +117,8 @@ struct Judge {
     let stream = OpusPackets(bytes)
     guard stream.frames == take.effectiveFrames, stream.isEnded, !stream.isDamaged else {
       throw broken(
-        "effective time is decoded frames", "the stream has \(stream.frames), the event \(take.effectiveFrames)")
+        "effective time is decoded frames",
+        "the stream has \(stream.frames), the event \(take.effectiveFrames)")
     }
     if session.scenario.seed % 4 == 0 { try Self.verify(take.path) }
     let reference = session.reference()
@@ -134,7 +139,9 @@ struct Judge {
       }
     }
     try checkEvents(manifest.story, reference)
-    guard take.warning != nil || !tree.keys.contains(where: { $0.contains(".partial") || $0.contains(".holdfast-new") })
+    guard
+      take.warning != nil
+        || !tree.keys.contains(where: { $0.contains(".partial") || $0.contains(".holdfast-new") })
     else {
       throw broken("nothing is left", "\(tree.keys.sorted())")
     }
@@ -180,7 +187,10 @@ struct Judge {
       "marks", story.marks.map { Reference.Placed(frame: $0.frame, label: $0.label ?? "") },
       reference.marks.map { Reference.Placed(frame: clamp($0.frame), label: $0.label) }, { $0.frame })
     try compare(
-      "gaps", story.gaps.filter { $0.gap.frames > 0 }.map { Reference.Placed(frame: $0.frame, frames: $0.gap.frames) },
+      "gaps",
+      story.gaps.filter { $0.gap.frames > 0 }.map {
+        Reference.Placed(frame: $0.frame, frames: $0.gap.frames)
+      },
       reference.gaps.map { Reference.Placed(frame: clamp($0.frame), frames: $0.frames) }, { $0.frame })
     try compare(
       "interruptions",
@@ -201,7 +211,8 @@ struct Judge {
     }
     let isNew = !session.goesOn
     guard marks.map(\.label) == story.marks.compactMap(\.label).suffix(isNew ? .max : marks.count) else {
-      throw broken("events", "marks told \(marks.map(\.label)), in the manifest \(story.marks.compactMap(\.label))")
+      throw broken(
+        "events", "marks told \(marks.map(\.label)), in the manifest \(story.marks.compactMap(\.label))")
     }
     guard gaps == story.gaps.map(\.gap.frames).filter({ $0 > 0 }).suffix(isNew ? .max : gaps.count) else {
       throw broken("events", "gaps told \(gaps), in the manifest \(story.gaps.map(\.gap.frames))")
@@ -215,7 +226,8 @@ struct Judge {
     guard left.isEmpty || trouble > 0 else { throw broken("nothing is left", "\(left)") }
   }
   private func checkPartial(_ why: String) throws {
-    guard tree.keys.contains(where: { $0.hasSuffix(".partial/audio.opus") || $0.hasSuffix("/take.opus") }) else {
+    guard tree.keys.contains(where: { $0.hasSuffix(".partial/audio.opus") || $0.hasSuffix("/take.opus") })
+    else {
       throw broken("the partial take stays", "\(why): \(tree.keys.sorted())")
     }
     if why == "failed", trouble == 0 { throw broken("no failure without a cause", "\(lastFailure)") }

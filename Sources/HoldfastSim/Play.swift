@@ -22,12 +22,15 @@ enum Play {
     sim_lacks(scenario.noLocks, scenario.noFlags, false)
     let (images, calls) = try play(Session(scenario), on: disk, old: old, verbose)
     // A take that a kill came upon can be gone on with.
-    guard scenario.goesOn, !scenario.replaces, let image = images.first(where: { !$0.model.isPowerCut }) else {
+    guard scenario.goesOn, !scenario.replaces, let image = images.first(where: { !$0.model.isPowerCut })
+    else {
       return Tally(crashes: images.count, calls: calls)
     }
     var next = Scenario(seed: scenario.seed &+ 0x60E5_0001)
-    (next.seed, next.maxMs, next.preRollMs, next.live, next.replaces) = (scenario.seed, scenario.maxMs, -1, true, false)
-    (next.noLocks, next.noFlags) = (scenario.noLocks, scenario.noFlags)
+    (next.seed, next.maxMs, next.preRollMs, next.live, next.replaces) = (
+      scenario.seed, scenario.maxMs, -1, true, false
+    )
+    (next.noLocks, next.noFlags, next.slowDisk) = (scenario.noLocks, scenario.noFlags, scenario.slowDisk)
     if let why = next.steps.firstIndex(where: { $0.act == .start }) { next.steps.remove(at: why) }
     let (more, _) = try play(Session(next), on: image.disk, old: old, verbose, continuing: true)
     return Tally(crashes: images.count + more.count, calls: sim_calls())
@@ -57,7 +60,9 @@ enum Play {
     if let stuck { throw Violation(rule: "ends", what: "they wait: \(stuck)") }
     if let cannot {
       guard [66, 73].contains(cannot.code) else {
-        throw Violation(rule: "a killed take can be gone on with", what: "\(cannot.message): \(Machine.tree(disk).keys.sorted())")
+        throw Violation(
+          rule: "a killed take can be gone on with",
+          what: "\(cannot.message): \(Machine.tree(disk).keys.sorted())")
       }
       return ([], 0)
     }
@@ -80,7 +85,8 @@ enum Play {
     }
     let packets = whole(judge.tree)
     for image in images {
-      try Aftermath(session: session, image: image, packets: packets, seed: session.scenario.seed).check(old: old)
+      try Aftermath(session: session, image: image, packets: packets, seed: session.scenario.seed).check(
+        old: old)
     }
     guard var first = spare, let copy else { return (images, sim_calls()) }
     first.disk = copy  // as it was before recovery

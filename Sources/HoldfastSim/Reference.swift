@@ -98,6 +98,15 @@ struct Reference {
       }
     }
   }
+  /// Nothing comes that could be faded: what was asked takes effect at once.
+  private mutating func settleAtOnce() {
+    settle()
+    while case .closing = gate {
+      gate = .shut
+      settle()
+    }
+  }
+  private var isAway = false
   private mutating func joint() {
     if gate == .open { atJoint = true }
   }
@@ -132,19 +141,21 @@ struct Reference {
         go(to: captured + filled)
       }
     case .broken:
+      isAway = true
       endRun()
+      settleAtOnce()
       joint()
-    case .joined: joint()
+    case .joined:
+      isAway = false
+      joint()
     case .start, .pause, .resume, .mark: break
     }
+    if isAway { settleAtOnce() }
   }
   /// The stream ends here. What still waits takes effect: nothing that was accepted is dropped.
   mutating func finish(at captured: Int64) {
     guard hasBegun else { return }
     go(to: captured + filled)
-    if !isFull, !waiting.isEmpty {
-      if gate != .shut { gate = .shut }
-      settle()
-    }
+    if !isFull { settleAtOnce() }
   }
 }

@@ -119,12 +119,14 @@ extension Scenario {
     let command: Step.Act = chance.one(of: [.pause, .pause, .resume, .resume, .mark, .mark, .goOn, .keep])
     let interruptible = SIM_OPEN | SIM_WRITE | SIM_SYNC | SIM_ALLOCATE | SIM_READ | SIM_CUT | SIM_LOCK
     switch kind {
-    case 0..<4: return chance.sometimes(93) ? command : chance.sometimes(50) ? .intrude : .jump(ms: jump(&chance))
+    case 0..<4:
+      return chance.sometimes(93) ? command : chance.sometimes(50) ? .intrude : .jump(ms: jump(&chance))
     case 4..<7:
       switch chance.below(8) {
       case 0, 1, 2: return command
       case 3, 4: return .lose(ms: chance.sometimes(10) ? 1_900 + chance.below(300) : 1 + chance.below(200))
-      case 5: return .unplug(fault: Int(chance.below(5)), ms: chance.below(chance.sometimes(10) ? 12_000 : 900))
+      case 5:
+        return .unplug(fault: Int(chance.below(5)), ms: chance.below(chance.sometimes(10) ? 12_000 : 900))
       case 6: return .hush(ms: chance.below(600))
       default: return chance.sometimes(50) ? .doze(ms: chance.below(60_000)) : .goOn
       }
@@ -141,7 +143,8 @@ extension Scenario {
       case 6:
         let kinds = chance.one(of: [SIM_WRITE, SIM_SYNC, SIM_SYNC, SIM_ALL])
         return .stall(
-          kinds: kinds, ms: 1 + chance.below(chance.sometimes(15) ? 5_000 : 700), count: 1 + Int(chance.below(3)))
+          kinds: kinds, ms: 1 + chance.below(chance.sometimes(15) ? 5_000 : 700),
+          count: 1 + Int(chance.below(3)))
       case 7: return .room(bytes: chance.sometimes(50) ? -1 : chance.below(120_000))
       default: return .room(bytes: -1)
       }

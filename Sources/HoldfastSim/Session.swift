@@ -109,7 +109,8 @@ final class Session: @unchecked Sendable {
     checkState(recorder)
     recorder.stop(.user)
     guard recorder.wait(until: MonotonicTime(nanoseconds: sim_now() + 300_000_000_000)) else {
-      throw Violation(rule: "ends", what: "300 s after its stop the recorder hasn't ended: \(recorder.state.name)")
+      throw Violation(
+        rule: "ends", what: "300 s after its stop the recorder hasn't ended: \(recorder.state.name)")
     }
     reader.join()
     path = recorder.path
@@ -126,7 +127,8 @@ final class Session: @unchecked Sendable {
   }
   /// Where sound flows, and nothing was asked lately, the last state that was told is the recorder's.
   private func checkState(_ recorder: Recorder) {
-    guard device.flows, sim_now() - lastAct > 150_000_000, sim_now() - sim_trouble() > 1_000_000_000 || sim_trouble() == 0,
+    guard device.flows, sim_now() - lastAct > 150_000_000,
+      sim_now() - sim_trouble() > 1_000_000_000 || sim_trouble() == 0,
       let last = states.last
     else { return }
     guard last.name != recorder.state.name, found == nil else { return }
@@ -177,17 +179,18 @@ final class Session: @unchecked Sendable {
     case .room(let bytes): sim_room(bytes)
     case .jump(let ms): sim_jump(ms * 1_000_000)
     case .doze(let ms): sim_sleep(ms * 1_000_000)
-    case .intrude: intrude()
+    case .intrude: intrude(recorder)
     case .crash(let after, let crash):
       sim_crash(sim_calls() + 1 + after, crash.model.raw, crash.spread, crash.seed)
     }
   }
   /// What another process' `recover` says meanwhile.
-  private func intrude() {
+  private func intrude(_ recorder: Recorder) {
+    let isOver = !device.isTaking()
     do throws(RecorderFailure) {
       for result in try Recovery.recover(Self.folder) {
         switch result {
-        case .recovered(let take): intrusions.append("recovered \(take.take.path.display)")
+        case .recovered(let take): if !isOver { intrusions.append("recovered \(take.take.path.display)") }
         case .repaired(let file): intrusions.append("repaired \(file)")
         case .nothingToDo: break
         case .failed(let failure): intrusions.append("failed \(failure.code) \(failure.kind)")
@@ -200,7 +203,11 @@ final class Session: @unchecked Sendable {
 
   /// All that touched the stream, in its order: what came at the same frame as a loss came before it.
   private func timeline(until time: Int64) -> [(captured: Int64, event: Reference.Event)] {
-    var list = commands.filter { $0.time <= time }.map { (time: $0.time, captured: $0.captured, event: $0.event) }
+    // What is asked while no frames come takes effect with the next ones.
+    let captured = time == .max ? .max : device.captured(at: time)
+    var list = commands.filter { $0.time <= time && ($0.captured < captured || $0.captured == 0) }.map {
+      (time: $0.time, captured: $0.captured, event: $0.event)
+    }
     var losses: [(captured: Int64, event: Reference.Event)] = []
     for entry in device.log where entry.time <= time {
       switch entry.entry {
@@ -210,7 +217,10 @@ final class Session: @unchecked Sendable {
       case .back: list.append((entry.time, entry.captured, .joined))
       }
     }
-    var merged = list.sorted { ($0.captured, $0.time) < ($1.captured, $1.time) }.map { ($0.captured, $0.event) }
+    list = list.enumerated().sorted {
+      ($0.element.captured, $0.element.time, $0.offset) < ($1.element.captured, $1.element.time, $1.offset)
+    }.map(\.element)
+    var merged = list.map { ($0.captured, $0.event) }
     for loss in losses {
       let at = merged.firstIndex { $0.0 > loss.captured } ?? merged.count
       merged.insert((loss.captured, loss.event), at: at)
@@ -225,7 +235,11 @@ final class Session: @unchecked Sendable {
     for (captured, event) in timeline(until: time ?? .max) {
       reference.take(event, at: captured)
     }
-    if let time { reference.take(.joined, at: device.captured(at: time)) } else { reference.finish(at: device.delivered) }
+    if let time {
+      reference.take(.joined, at: device.captured(at: time))
+    } else {
+      reference.finish(at: device.delivered)
+    }
     return reference
   }
 }

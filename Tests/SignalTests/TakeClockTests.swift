@@ -154,3 +154,19 @@ func `no signal begins and ends at the sample`(_ from: Int, _ to: Int) {
   detector.finish(at: 960_000)
   #expect(detector.stretches == (db < -72 ? [0..<960_000] : []))
 }
+
+@Test func `what was asked takes effect where no frames come that would bring it about`() {
+  var clock = TakeClock(maxFrames: nil)
+  var samples = [Float](repeating: 1, count: 1_000)
+  var span = samples.mutableSpan
+  clock.pass(&span, count: 1_000) { _ in
+  } transition: { _ in
+  }
+  let commands: [TakeClock.Command] = [.pause, .resume, .pause, .note(7)]
+  for command in commands { clock.schedule(command, at: 1_000, captureFrame: 1_000) }
+  var told: [TakeClock.Transition] = []
+  clock.settle { told.append($0) }
+  #expect(told.map(\.command) == [.pause, .pause, .resume, .pause, .note(7), .pause])
+  #expect(told.map(\.effectiveFrame) == Array(repeating: 1_000, count: 6))
+  #expect(told.filter(\.closed).count == 2 && clock.isPaused)
+}

@@ -63,7 +63,9 @@ private func ogg(_ bytes: [UInt8]) {
     }
   }
   precondition(at == Int64(bytes.count), "bytes are left over")
-  guard var decoder = try? OpusStreamDecoder(read: { (offset, target) in read(offset, &target) }) else { return }
+  guard var decoder = try? OpusStreamDecoder(read: { (offset, target) in read(offset, &target) }) else {
+    return
+  }
   var block = [Float](repeating: 0, count: 8 * 5_760)
   var left = 400
   while left > 0 {
@@ -129,7 +131,9 @@ private func recovery(_ bytes: [UInt8]) {
   ]
   var rest = bytes[...]
   while rest.count >= 3 {
-    let (kind, size) = (Int(rest[rest.startIndex]), Int(rest[rest.startIndex + 1]) | Int(rest[rest.startIndex + 2]) << 8)
+    let (kind, size) = (
+      Int(rest[rest.startIndex]), Int(rest[rest.startIndex + 1]) | Int(rest[rest.startIndex + 2]) << 8
+    )
     rest = rest.dropFirst(3)
     _ = write(Array(rest.prefix(size)), names[kind % names.count])
     rest = rest.dropFirst(size)
@@ -137,14 +141,16 @@ private func recovery(_ bytes: [UInt8]) {
   guard let first = try? Recovery.recover(Path(folder)) else { return }
   for case .failed(let failure) in first {
     precondition(!failure.message.contains("\n"), "an error has two lines")
-    precondition(access(partial, F_OK) != 0 || failure.kind != "unreadable", "unreadable, and still in the way")
+    precondition(
+      access(partial, F_OK) != 0 || failure.kind != "unreadable", "unreadable, and still in the way")
   }
   for case .recovered(let take) in first {
     let report = try? Verifier.verify(take.take.path)
-    precondition(report?.isSound == true, "a recovered take doesn't verify: \(report?.checks.compactMap(\.fault) ?? [])")
+    precondition(
+      report?.isSound == true, "a recovered take doesn't verify: \(report?.checks.compactMap(\.fault) ?? [])")
   }
   guard let second = try? Recovery.recover(Path(folder)) else { return }
-  for case .recovered = second { fatalError("a second recovery found something to do") }
+  for case .recovered in second { fatalError("a second recovery found something to do") }
 }
 
 // MARK: files

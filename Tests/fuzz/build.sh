@@ -16,8 +16,9 @@ for module in Platform Session Signal Encoding Capture Store Holdfast; do
   mapfile -t sources < <(find "Sources/$module" -name '*.swift' | sort)
   object=$work/$module.o
   objects+=("$object")
-  newest=$(find "Sources" -name '*.swift' -newer "$object" 2>/dev/null | head -1 || true)
-  if [ -f "$object" ] && [ -z "$newest" ]; then continue; fi
+  # Where one is made anew, so are those that come behind it.
+  if [ -z "${anew:-}" ] && [ -f "$object" ] && [ -z "$(find "Sources/$module" -name '*.swift' -newer "$object")" ]; then continue; fi
+  anew=yes
   swiftc "${common[@]}" -module-name "$module" -emit-module -emit-module-path "$work/$module.swiftmodule" -c "${sources[@]}" -o "$object"
 done
 swiftc "${common[@]}" -module-name Fuzz -c Tests/fuzz/Fuzz.swift Sources/HoldfastCommand/Options.swift -o "$work/Fuzz.o"

@@ -148,6 +148,7 @@ final class SignalThread: @unchecked Sendable {
       endRun()
       autoPause?.finish { span, count in gate(&span, count) }
       flushGate()
+      clock.settle { taken($0) }
     }
     return path.finish(conformer, total: clock.effectiveFrames)
   }
@@ -231,7 +232,7 @@ final class SignalThread: @unchecked Sendable {
 
   private func apply(_ event: StreamEvent) {
     place(event)
-    if isAway { flushGate() }
+    if isAway { clock.settle { taken($0) } }
   }
   private func place(_ event: StreamEvent) {
     let position = conformer.position
@@ -265,6 +266,7 @@ final class SignalThread: @unchecked Sendable {
       isAway = true
       endRun()  // all that was heard goes on its way, however long the wait
       interruptSilence()
+      clock.settle { taken($0) }
       clock.joint()
     case .resumed(let reason, _, _):
       note(event, at: position)
@@ -402,6 +404,7 @@ final class SignalThread: @unchecked Sendable {
     case .interrupted(let reason, let state):
       path.record(.interruption(reason, event.time), capture: transition.captureFrame, effective: at)
       if reason.breaksSound { path.edge(captureFrames: transition.captureFrame) }
+      if state.isPaused { paused = state }  // a fade-out that is under way tells this at its end
       onEvent(.state(state, effectiveFrames: at))
       onEvent(.interrupted(reason, effectiveFrames: at))
     case .resumed(let reason, let state, let path):
@@ -409,6 +412,7 @@ final class SignalThread: @unchecked Sendable {
         .continued(
           event.time, deviceRate: ring.format.rate, deviceChannels: ring.format.channels, reason: reason),
         capture: transition.captureFrame, effective: at)
+      if state.isPaused { paused = state }
       onEvent(.resumed(reason, effectiveFrames: at, movedTo: path))
       onEvent(.state(state, effectiveFrames: at))
     case .start, .pause, .resume: break

@@ -70,6 +70,17 @@ public struct TakeClock: Sendable {
   }
   private var isAtJoint = false
 
+  /// No frames come that would bring it about: a fade-out that is under way is through, and all that was asked by now
+  /// takes effect.
+  public mutating func settle(_ transition: (Transition) -> Void) {
+    apply(transition)
+    while case .fadingOut = gate {
+      gate = .closed
+      if !leavesOut { transition(closedPause) }
+      apply(transition)
+    }
+  }
+
   /// Nothing more is kept: the limit is reached, or the take was ended.
   public var isFull: Bool { hasEnded || (maxFrames.map { effectiveFrames >= $0 } ?? false) }
   /// Nothing is kept now, and a resume is awaited.

@@ -24,7 +24,12 @@ KINDS = (
     + ["none"] * 3
 )
 ALONE = (
-    ["recorded_music"] * 9 + ["melody"] * 4 + ["music"] * 2 + ["events"] * 2 + ["effects"] * 3 + ["tones", "any_spectrum", "keyboard", "fan", "hum"]
+    ["recorded_music"] * 9
+    + ["melody"] * 4
+    + ["music"] * 2
+    + ["events"] * 2
+    + ["effects"] * 3
+    + ["tones", "any_spectrum", "keyboard", "fan", "hum"]
 )
 
 

@@ -219,7 +219,8 @@ def traffic(n, r, **_):
     t, at = np.arange(n) / FS, r.uniform(-1, 2)
     while at < n / FS:
         bell = np.exp(-(((t - at) / r.uniform(0.6, 2)) ** 2))
-        y = shaped(n, r, lambda f: 1 / (1 + (f / 120) ** 1.5) * (f > 30)) + 0.3 * shaped(n, r, lambda f: 1.0 * ((f > 600) & (f < 4000)))
+        y = shaped(n, r, lambda f: 1 / (1 + (f / 120) ** 1.5) * (f > 30))
+        y += 0.3 * shaped(n, r, lambda f: 1.0 * ((f > 600) & (f < 4000)))
         f0 = r.uniform(40, 110)
         y = y / y.std() + 0.5 * sum(np.sin(2 * np.pi * f0 * h * (t - 0.002 * t * t) + h * h) / h for h in range(1, 9))
         x += bell * y * r.uniform(0.3, 1)
@@ -250,8 +251,8 @@ def applause(n, r, **_):
     x, rate = np.zeros(n + FS), r.uniform(20, 120)
     for _ in range(int(n / FS * rate)):
         i, d = r.integers(n), int(FS * 0.02)
-        y = band(r.standard_normal(d), r.uniform(500, 1000), r.uniform(1500, 4000), 1) * np.exp(-np.arange(d) / FS / r.uniform(0.002, 0.006))
-        x[i : i + d] += y * r.uniform(0.2, 1)
+        y = band(r.standard_normal(d), r.uniform(500, 1000), r.uniform(1500, 4000), 1)
+        x[i : i + d] += y * np.exp(-np.arange(d) / FS / r.uniform(0.002, 0.006)) * r.uniform(0.2, 1)
     return x[:n] + 0.01 * r.standard_normal(n)
 
 
@@ -270,7 +271,7 @@ def effect_files(split, cache):
         if split == "check":
             more = os.path.join(fetch("unknown-horizons", cache), "usr/share/unknown-horizons/content/audio/sounds")
             found += sorted(f for f in glob.glob(os.path.join(more, "*.ogg")) if os.path.getsize(f) > 12000)
-        _effects[split] = [f for f in found]
+        _effects[split] = found
     return _effects[split]
 
 

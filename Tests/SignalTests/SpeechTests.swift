@@ -114,7 +114,7 @@ private func sine(_ count: Int, _ hertz: Double, _ amplitude: Double) -> [Float]
     #expect(found.changes.last == SpeechChange(speaking: false, atFrame: 100_007))
   }
 
-  /// Case D04: the net wants to hear 100 ms more than there are.
+  /// Case D04: the net wants to hear 140 ms more than there are.
   @Test(arguments: [100, 150, 300]) func `a word that begins just before the end is found`(_ ms: Int) throws {
     let quiet = noise(96_007).map { Float($0 * 3e-4) }
     let word = Array(try talk()[24_400..<(24_400 + 48 * ms)])

@@ -17,8 +17,8 @@ TAPS4 = firwin(49, 1750, fs=16000, window=("kaiser", 5.0))  # 16 -> 4 kHz
 WINDOW = np.hanning(322)[1:-1]
 SCALE = 2.0 / (512 * (WINDOW**2).sum())
 INPUTS = 2 * BANDS + 2
-LOOK_AHEAD = 10  # hops
-ON, OFF = 0.6, 0.0
+LOOK_AHEAD = 14  # hops
+ON, OFF = 0.3, -0.3
 
 
 def measure(x):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds a test set whose truth is exact by construction: 72 items, about 27 min, 48 kHz mono s16.
 
-  make_set.py [--split dev|held] [--out set] [--cache cache]     writes OUT/SPLIT/ID.wav and OUT/SPLIT/labels.json
+  make_set.py [--split dev|check|held] [--out set] [--cache cache]     writes OUT/SPLIT/ID.wav and OUT/SPLIT/labels.json
 
 Voices and noises come from Debian packages (fetched, not installed) and from arithmetic. `held` has voices and music that the training
 never sees. labels.json: an item's speech [[start_ms, end_ms], ...] (gaps of 60 ms and more
@@ -81,7 +81,7 @@ def mix(x, segs, kind, snr, level, rng, split, cache):
     n = len(x)
     noise = NOISES[kind](n, rng, split=split, pauses=pauses_of(segs), cache=cache)
     if np.abs(noise).max() > 0:
-        noise = noise / level_of(noise, kind in ("keyboard", "breath")) * db(level - snr)
+        noise = noise / level_of(noise, kind in ("keyboard", "breath", "effects")) * db(level - snr)
     return x + noise + rng.standard_normal(n) * db(-78)
 
 
@@ -91,16 +91,21 @@ ARTIFACTS = (
 NO_SIGNAL = "mute_mid mute_start mute_lsb mute_dc hiss_only fan_only hum_only music_only quiet50_ok".split()
 
 
+OTHER_STEADY = ["rain", "traffic", "engine", "crickets", "applause"]  # of `check`: none of them is in the training
+
+
 def specs(split):
     out, levels = [], [-20, -26, -32, -38]
 
     def add(group, noise, snr, level):
         out.append(dict(group=group, noise=noise, snr=snr, level=level))
 
-    for k, noise in enumerate(["white", "pink", "brown", "hum", "fan"]):
+    other = split == "check"
+    for k, noise in enumerate(OTHER_STEADY if other else ["white", "pink", "brown", "hum", "fan"]):
         for j, snr in enumerate([40, 30, 20, 10, 5]):
             add("stationary", noise, snr, levels[(k + j) % 4])
-    for k, noise in enumerate(["babble", "keyboard", "breath", "music" if split == "dev" else "recorded_music"]):
+    changing = ["babble", "effects" if other else "keyboard", "breath", "music" if split == "dev" else "recorded_music"]
+    for k, noise in enumerate(changing):
         for j, snr in enumerate([30, 20, 10, 5]):
             add("nonstationary", noise, snr, levels[(k + j + 1) % 4])
     for level in (-12, -20, -30, -40, -50):
@@ -111,7 +116,7 @@ def specs(split):
         add("artifact", name, None, -26)
     for name in NO_SIGNAL:
         add("nosignal", name, None, -26)
-    if split == "held":
+    if split in ("held", "check"):
         for _ in range(8):
             add("nosignal", "recorded_music_only", None, -26)
     for i, s in enumerate(out):

@@ -17,13 +17,19 @@ KINDS = (
     ["white", "pink", "brown", "hum", "fan", "babble", "babble", "babble", "keyboard", "breath", "music"]
     + ["any_spectrum"] * 3
     + ["tones"]
-    + ["events"] * 2
+    + ["events"]
     + ["melody"] * 2
     + ["recorded_music"] * 4
-    + ["none"]
+    + ["effects"] * 2
+    + ["none"] * 3
 )
 ALONE = (
-    ["recorded_music"] * 9 + ["melody"] * 4 + ["music"] * 2 + ["events"] * 3 + ["tones", "any_spectrum", "keyboard", "fan", "hum"]
+    ["recorded_music"] * 9
+    + ["melody"] * 4
+    + ["music"] * 2
+    + ["events"] * 2
+    + ["effects"] * 3
+    + ["tones", "any_spectrum", "keyboard", "fan", "hum"]
 )
 
 
@@ -84,7 +90,7 @@ def one(seed, cache):
         x = microphone(x, r)
         n = len(x)
         if r.random() < 0.25:
-            x = fftconvolve(x, sets.room(r, r.uniform(0.15, 0.7), r.uniform(3, 14)))[:n]
+            x = fftconvolve(x, sets.room(r, r.uniform(0.15, 0.9), r.uniform(3, 14)))[:n]
         if kind == "none":
             y = x + (r.standard_normal(n) * db(r.uniform(-92, -72)) if r.random() < 0.6 else 0)
         else:

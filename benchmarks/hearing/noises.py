@@ -202,6 +202,100 @@ def melody(n, r, **_):
     return x
 
 
+def rain(n, r, **_):
+    x = shaped(n, r, lambda f: f**-0.3 * (f > 200))
+    x /= x.std()
+    for _ in range(int(n / FS * r.uniform(8, 40))):  # drops
+        i, d = r.integers(n), int(FS * r.uniform(0.003, 0.03))
+        y = np.sin(2 * np.pi * r.uniform(500, 5000) * np.arange(d) / FS) * np.exp(-np.arange(d) / (d / 5))
+        x[i : i + d] += (y * 10 ** (r.uniform(-6, 14) / 20))[: n - i]
+    return x
+
+
+def traffic(n, r, **_):
+    """Cars that come and go, each with a rumble and a hiss."""
+    x = 0.15 * shaped(n, r, lambda f: 1 / f * (f > 25))
+    x /= x.std() * 4
+    t, at = np.arange(n) / FS, r.uniform(-1, 2)
+    while at < n / FS:
+        bell = np.exp(-(((t - at) / r.uniform(0.6, 2)) ** 2))
+        y = shaped(n, r, lambda f: 1 / (1 + (f / 120) ** 1.5) * (f > 30))
+        y += 0.3 * shaped(n, r, lambda f: 1.0 * ((f > 600) & (f < 4000)))
+        f0 = r.uniform(40, 110)
+        y = y / y.std() + 0.5 * sum(np.sin(2 * np.pi * f0 * h * (t - 0.002 * t * t) + h * h) / h for h in range(1, 9))
+        x += bell * y * r.uniform(0.3, 1)
+        at += r.uniform(1, 4)
+    return x
+
+
+def crickets(n, r, **_):
+    t, x = np.arange(n) / FS, 0.03 * r.standard_normal(n)
+    for _ in range(r.integers(2, 6)):
+        chirp = (np.sin(2 * np.pi * r.uniform(0.8, 3) * t + r.uniform(0, 6)) > r.uniform(-0.3, 0.6)) * 1.0
+        trill = 0.5 + 0.5 * np.sin(2 * np.pi * r.uniform(18, 45) * t)
+        x += r.uniform(0.2, 1) * chirp * trill * np.sin(2 * np.pi * r.uniform(2200, 6000) * t)
+    return x
+
+
+def engine(n, r, **_):
+    """A motor under changing load: harmonics that glide, and their noise."""
+    t = np.arange(n) / FS
+    speed = np.interp(t, np.linspace(0, t[-1], 8), r.uniform(0.7, 1.4, 8)) * r.uniform(25, 90)
+    phase, x = 2 * np.pi * np.cumsum(speed) / FS, np.zeros(n)
+    for h in range(1, 20):
+        x += r.uniform(0.2, 1) / h**0.7 * np.sin(h * phase + r.uniform(0, 6))
+    return x / x.std() + 0.5 * pink(n, r) * (1 + 0.5 * np.sin(phase))
+
+
+def applause(n, r, **_):
+    x, rate = np.zeros(n + FS), r.uniform(20, 120)
+    for _ in range(int(n / FS * rate)):
+        i, d = r.integers(n), int(FS * 0.02)
+        y = band(r.standard_normal(d), r.uniform(500, 1000), r.uniform(1500, 4000), 1)
+        x[i : i + d] += y * np.exp(-np.arange(d) / FS / r.uniform(0.002, 0.006)) * r.uniform(0.2, 1)
+    return x[:n] + 0.01 * r.standard_normal(n)
+
+
+STAMPS = "usr/share/tuxpaint/stamps"
+_effects = {}
+
+
+def effect_files(split, cache):
+    """Animals, machines, instruments: every other one to train with."""
+    if split not in _effects:
+        folder, found = os.path.join(fetch("tuxpaint-stamps-default", cache), STAMPS), []
+        for part in ("animals", "household", "hobbies", "seasonal", "vehicles", "naturalforces", "space"):
+            found += glob.glob(os.path.join(folder, part, "**", "*.ogg"), recursive=True)
+        found = sorted(f for f in found if "_desc_" not in f)
+        found = found[split == "check" :: 2]
+        if split == "check":
+            more = os.path.join(fetch("unknown-horizons", cache), "usr/share/unknown-horizons/content/audio/sounds")
+            found += sorted(f for f in glob.glob(os.path.join(more, "*.ogg")) if os.path.getsize(f) > 12000)
+        _effects[split] = found
+    return _effects[split]
+
+
+_loaded = {}
+
+
+def effects(n, r, cache="cache", split="train", **_):
+    files, x, t = effect_files("check" if split == "check" else "train", cache), np.zeros(n), FS * r.uniform(0, 1)
+    pace = r.choice([0.1, 0.5, 1.5])
+    while t < n:
+        f = files[r.integers(len(files))]
+        if f not in _loaded:
+            try:
+                _loaded[f] = load(f, 8)
+            except subprocess.CalledProcessError:
+                _loaded[f] = np.zeros(0)
+        y = _loaded[f]
+        if len(y) > 480 and y.std() > 1e-4:
+            y = y[: n - int(t)] / y.std()
+            x[int(t) : int(t) + len(y)] += y * 10 ** (r.uniform(-8, 0) / 20)
+        t += len(y) + FS * pace * r.uniform(0.2, 2)
+    return x + 1e-4 * r.standard_normal(n)
+
+
 _music = {}
 
 
@@ -253,4 +347,10 @@ NOISES = dict(
     events=events,
     melody=melody,
     recorded_music=recorded_music,
+    rain=rain,
+    traffic=traffic,
+    crickets=crickets,
+    engine=engine,
+    applause=applause,
+    effects=effects,
 )

@@ -79,7 +79,7 @@ def ten(wav, on=0.5, off=0.35, start_shift=14, end_shift=86, close=200):
 _cache = {}
 
 
-def ours(wav, weights="net.npz", on=0.6, off=0.0, min_pause=250):
+def ours(wav, weights="net.npz", on=0.3, off=-0.3, min_pause=250):
     import features
 
     x, _ = sf.read(wav)

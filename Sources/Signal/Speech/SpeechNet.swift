@@ -3,7 +3,7 @@
 /// The gates follow PyTorch: r, z, n, the hidden bias of n inside r's product.
 struct SpeechNet {
   /// Hops between a hop and the output that speaks of it.
-  static let lookAhead = 10
+  static let lookAhead = 14
   private static let lanes = 8
 
   /// Above 0 for speech; ln of the odds.

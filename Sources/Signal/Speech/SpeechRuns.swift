@@ -12,14 +12,14 @@ public struct SpeechChange: Sendable, Equatable {
 
 /// Makes runs of speech and pauses between them from one logit a hop. Pure.
 ///
-/// A gap shorter than the minimum pause is speech; a run shorter than 60 ms isn't. An edge closes the run, and no pause
-/// spans it.
+/// A gap shorter than the minimum pause is speech; a run shorter than 60 ms isn't, or 30 ms where an edge cuts it off. An
+/// edge closes the run, and no pause spans it.
 struct SpeechRuns {
   static let hop: Int64 = 480
   private static let shortest: Int64 = 2_880
   private static let latest: Int64 = 6_720
-  private static let on: Float = 0.6
-  private static let off: Float = 0
+  private static let on: Float = 0.3
+  private static let off: Float = -0.3
   /// At most this many are kept: ten hours of a pause every 1.8 s.
   static let most = 20_000
 
@@ -62,17 +62,23 @@ struct SpeechRuns {
     // What was short and is long past can't be told in time any more: it was a click before the word.
     if !isSure, to - run.lowerBound > Self.latest { run = from..<to }
     open = run
-    if !isSure, run.upperBound - run.lowerBound >= Self.shortest {
-      isSure = true
-      if let lastEnd, pauses.count < Self.most { pauses.append(lastEnd..<run.lowerBound) }
-      change(SpeechChange(speaking: true, atFrame: run.lowerBound))
-    }
+    if run.count >= Self.shortest { confirm(run, change) }
+  }
+
+  /// The open run counts, and with it the pause before it.
+  private mutating func confirm(_ run: Range<Int64>, _ change: (SpeechChange) -> Void) {
+    guard !isSure else { return }
+    isSure = true
+    if let lastEnd, pauses.count < Self.most { pauses.append(lastEnd..<run.lowerBound) }
+    change(SpeechChange(speaking: true, atFrame: run.lowerBound))
   }
 
   /// Closes the open run, and begins anew at `frame`.
   ///
   /// Every hop that begins before `frame` must have been decided.
   mutating func edge(at frame: Int64, _ change: (SpeechChange) -> Void) {
+    // A word that the edge cuts off is as long as it was until there: half will do.
+    if let open, open.upperBound == frame, open.count >= Self.shortest / 2 { confirm(open, change) }
     close(change)
     lastEnd = nil
     segment = frame

@@ -3,7 +3,7 @@ _holdfast() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} i
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "record inspect recover list play export restore verify devices help --help --version" -- "$cur"))
+    COMPREPLY=($(compgen -W "record inspect recover list play export restore verify devices bench help --help --version" -- "$cur"))
     return
   fi
   # Bash takes --name=value and file:PATH apart: the value is what is behind the last = or :.
@@ -116,13 +116,26 @@ _holdfast() {
     -*) COMPREPLY=($(compgen -W "--json --help" -- "$cur")) ;;
     *) : ;;
     esac ;;
+  bench)
+    case $option in
+    --input) compopt -o nospace 2>/dev/null; COMPREPLY=($(compgen -W "alsa:default alsa: file: tone: -" -- "$value")); return ;;
+    --bitrate) :; return ;;
+    --complexity) :; return ;;
+    --period-ms) :; return ;;
+    --buffer-ms) :; return ;;
+    --seconds) :; return ;;
+    esac
+    case $cur in
+    -*) COMPREPLY=($(compgen -W "--input --bitrate --complexity --period-ms --buffer-ms --mmap --json --seconds --help" -- "$cur")) ;;
+    *) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$cur")) ;;
+    esac ;;
   help)
     case $option in
     --completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$value")); return ;;
     esac
     case $cur in
     -*) COMPREPLY=($(compgen -W "--man --completion --help" -- "$cur")) ;;
-    *) COMPREPLY=($(compgen -W "record inspect recover list play export restore verify devices help config exit-codes" -- "$cur")) ;;
+    *) COMPREPLY=($(compgen -W "record inspect recover list play export restore verify devices bench help config exit-codes" -- "$cur")) ;;
     esac ;;
   esac
 }

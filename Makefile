@@ -55,7 +55,7 @@ test: deps
 	SWIFT_DETERMINISTIC_HASHING=1 "$$($(SWIFT) build $(TEST_FLAGS) --show-bin-path)/HoldfastSim" --sessions 1000
 
 check: deps
-	$(SWIFT) format lint --strict --parallel -r Sources Tests Package.swift
+	$(SWIFT) format lint --strict --parallel -r Sources Tests Package.swift examples/swift benchmarks/stages
 	$(SWIFT) format lint --strict --parallel -r Sources --configuration "$$(tr -d '\n' <.swift-format | sed 's/}[^}]*$$/, "rules": {"NeverForceUnwrap": true, "NeverUseForceTry": true, "NeverUseImplicitlyUnwrappedOptionals": true}}/')"
 	@flags=$$(pkg-config --cflags $(C_LIBRARIES)) && for f in $(call SOURCES,'Tests/*.c' 'Sources/*.h' 'Sources/*.c'); do \
 	  gcc -fsyntax-only -x c -std=gnu17 -Wall -Wextra -Werror -I$$(dirname $$f)/include -ISources/CHoldfast/include $$flags -include ./$$f /dev/null || exit 1; done

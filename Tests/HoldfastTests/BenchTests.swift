@@ -74,7 +74,7 @@ import Testing
     let bench = Bench(folder: Path(folder.path), input: .tone(hertz: 440, dbfs: -12))
     var lines = 0
     do {
-      try bench.run(isCancelled: { true }) { _ in lines += 1 }
+      try bench.run(isCancelled: { true }, onLine: { _ in lines += 1 })
       Issue.record("it went on")
     } catch { #expect(error.kind == "cancelled" && error.code == 0) }
     #expect(lines == 0 && folder.names.isEmpty)

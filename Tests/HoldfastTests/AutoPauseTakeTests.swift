@@ -44,7 +44,7 @@ import Testing
     #expect(report.object("practice").int("pauses") == 6)
     #expect(try inspect(whole.path).report.object("practice").int("pauses") == 7)
     let card = try holdfast(["inspect", short.path]).outText
-    #expect(card.contains("left out    00:06 of silence"), "\(card)")
+    #expect(card.contains("left out      1: silence at 00:14 for 6.8 s"), "\(card)")
   }
 
   @Test(arguments: [48_000, 44_100])

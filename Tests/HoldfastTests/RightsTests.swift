@@ -66,4 +66,25 @@ import Testing
       environment: ["XDG_DATA_HOME": scratch.file("home"), "HOME": nil])
     #expect(said.code == 77 && said.isOneLine, "\(said)")
   }
+
+  @Test func `a configuration out of reach is none, one without rights is an error`() throws {
+    let scratch = try TempFolder()
+    try folder("home", mode: 0o755, in: scratch)
+    try folder("home/holdfast", mode: 0o755, in: scratch)
+    try scratch.write("home/holdfast/config", "max-ms = nonsense\n")
+    try folder("takes", mode: 0o777, in: scratch)
+    defer { chmod(scratch.file("home"), 0o700) }
+    func said(_ name: String) throws -> Finished {
+      try unprivileged(
+        ["record", "--input", "tone:440", "--max-ms", "100", "-o", "takes/\(name).opus"], in: scratch,
+        environment: ["HOME": "/nonexistent", "XDG_CONFIG_HOME": scratch.file("home")])
+    }
+    chmod(scratch.file("home/holdfast/config"), 0)
+    let refused = try said("a")
+    #expect(
+      refused.code == 64 && refused.isOneLine && refused.errText.contains("home/holdfast/config"),
+      "\(refused)")
+    chmod(scratch.file("home"), 0)
+    #expect(try said("b").code == 0)
+  }
 }

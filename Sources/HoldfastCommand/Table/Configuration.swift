@@ -100,6 +100,11 @@ struct Configuration: Sendable {
     let front = bytes.drop(while: isBlank)
     return front.prefix((front.lastIndex { !isBlank($0) } ?? front.startIndex - 1) - front.startIndex + 1)
   }
+  /// A home that this user may not even look into (`sudo -u` keeps HOME) holds no configuration of theirs.
+  private static func isOutOfReach(_ path: Path) -> Bool {
+    var facts = stat()
+    return unsafe path.withCString { unsafe stat($0, &facts) } != 0 && errno == EACCES
+  }
   /// - Returns: nil where there is no such file.
   private static func read(_ path: Path) throws(UsageError) -> [UInt8]? {
     func fault(_ text: String) -> UsageError {
@@ -108,8 +113,9 @@ struct Configuration: Sendable {
     // A FIFO in its place mustn't hold the command up.
     let file = unsafe path.withCString { unsafe holdfast_open($0, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0) }
     guard file >= 0 else {
-      if [ENOENT, ENOTDIR].contains(errno) { return nil }
-      throw fault(Errno.current.text)
+      let reason = Errno.current
+      if [ENOENT, ENOTDIR].contains(reason.code) || isOutOfReach(path) { return nil }
+      throw fault(reason.text)
     }
     defer { close(file) }
     var facts = stat()

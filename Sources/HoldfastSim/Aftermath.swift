@@ -157,7 +157,7 @@ struct Aftermath {
     try checkPackets(stream, bytes, manifest)
     if let take = recovered.first { try checkLost(take, stream) }
     if image.trouble == 0, !session.goesOn, manifest.outcome == .recovered, !image.model.isPowerCut {
-      let reference = session.reference(at: image.time - 150_000_000)
+      let reference = session.reference(at: image.time - 150_000_000, followed: true)
       try checkStory(manifest.story, reference, stream.frames)
     }
   }
@@ -203,7 +203,7 @@ struct Aftermath {
     }
   }
 
-  /// What was in the take 150 ms before the crash is in its story.
+  /// What was in the take 150 ms before the crash is in its story; what was asked for, once sound had followed it.
   private func checkStory(_ story: TakeStory, _ reference: Reference, _ frames: Int64) throws {
     func contains(_ have: [Int64], _ want: [Int64], _ what: String) throws {
       let want = want.map { min($0, frames) }

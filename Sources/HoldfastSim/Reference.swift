@@ -12,6 +12,14 @@ struct Reference {
     /// The sound breaks here; it goes on here.
     case broken(InterruptionReason)
     case joined
+
+    /// A person's doing.
+    var isAsked: Bool {
+      switch self {
+      case .pause, .resume, .mark: true
+      case .start, .lost, .broken, .joined: false
+      }
+    }
   }
   struct Placed: Equatable {
     var frame: Int64

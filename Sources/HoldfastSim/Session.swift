@@ -229,10 +229,14 @@ final class Session: @unchecked Sendable {
   }
 
   /// The take as it has to be, from what had come by a moment; nil for all of it.
-  func reference(at time: Int64? = nil) -> Reference {
+  ///
+  /// - Parameter followed: only what was asked for before at least 50 ms of sound had come: a device that stalls brings
+  ///   nothing about until it is given up.
+  func reference(at time: Int64? = nil, followed: Bool = false) -> Reference {
     var reference = Reference(
       rate: device.rate, limitMs: scenario.maxMs, closesGaps: scenario.closesGaps, continuing: continuing)
-    for (captured, event) in timeline(until: time ?? .max) {
+    let last = followed ? device.captured(at: time ?? .max) - Int64(device.rate) / 20 : .max
+    for (captured, event) in timeline(until: time ?? .max) where captured <= last || !event.isAsked {
       reference.take(event, at: captured)
     }
     if let time {

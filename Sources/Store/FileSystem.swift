@@ -72,9 +72,11 @@ extension Disk {
       let linked = unsafe from.withCString { f in
         unsafe target.withCString { t in unsafe linkat(a, f, b, t, 0) }
       }
-      // A kill between the link and the removal leaves one file with two names.
+      // A kill between the link and the removal leaves one file with two names; a power cut never none, since the new
+      // one is on the disk before the old one goes.
       if linked == 0 || (Errno.current.code == EEXIST && isOneFile(from, in: source, and: target, in: folder))
       {
+        try syncFolder(folder, path: target)
         return try remove(from, in: source)
       }
     }

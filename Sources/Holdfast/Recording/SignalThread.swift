@@ -73,7 +73,12 @@ final class SignalThread: @unchecked Sendable {
   static let patience: Int64 = 1_500_000_000
 
   /// Not yet collected; pushed by any thread, with the capture frame read under this lock.
-  private let commands = Mutex<[StreamEvent]>([])
+  private let commands = Mutex(Commands())
+  private struct Commands {
+    var new: [StreamEvent] = []
+    /// What came while the take's files were made: it takes effect behind the start. nil once that has come.
+    var early: [StreamEvent]? = []
+  }
   private let onEvent: @Sendable (RecorderEvent) -> Void
   private let onRoom: @Sendable () -> Void
   private let onLimit: @Sendable (EndedBy) -> Void
@@ -114,7 +119,19 @@ final class SignalThread: @unchecked Sendable {
   /// Places a command at the frame captured now, or at a given one that isn't captured yet. Any thread.
   func command(_ kind: StreamEvent.Kind, atCaptureFrame frame: Int64? = nil, time: EventTime) {
     commands.withLock {
-      $0.append(StreamEvent(kind: kind, captureFrame: frame ?? ring.written, time: time))
+      let event = StreamEvent(kind: kind, captureFrame: frame ?? ring.written, time: time)
+      if case .start = kind {
+        $0.new.append(event)
+        for var early in $0.early ?? [] {
+          early.captureFrame = max(early.captureFrame, event.captureFrame)
+          $0.new.append(early)
+        }
+        $0.early = nil
+      } else if $0.early != nil {
+        $0.early?.append(event)
+      } else {
+        $0.new.append(event)
+      }
     }
     filled.post()
   }
@@ -196,9 +213,9 @@ final class SignalThread: @unchecked Sendable {
 
   /// Takes what has come in, sorted by frame; what came first stays first at the same frame.
   private func collect() {
-    let new = commands.withLock { list in
-      defer { list.removeAll() }
-      return list
+    let new = commands.withLock {
+      defer { $0.new.removeAll() }
+      return $0.new
     }
     pending += new
     while let entry = losses.pop() {

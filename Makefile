@@ -13,6 +13,7 @@
 # make deb      Debian packages of both in .build/deb
 # make sim      simulated sessions of the recorder with crashes, power cuts and failing disks: SESSIONS=N, SEED=N for one
 # make fuzz     every reader of files fuzzed for FUZZ_SECONDS, with AddressSanitizer
+# make soak     records for SOAK_MINUTES (60) with a fault a minute, then accounts for every frame, memory and descriptors
 # make clean    removes what was built
 # make deps     installs the Debian packages that are missing; the others do it by themselves
 
@@ -35,7 +36,7 @@ export SWIFT_BACKTRACE = enable=no
 
 SOURCES = $(shell git ls-files --cached --others --exclude-standard $(1) 2>/dev/null)
 
-.PHONY: help build record test check docs sanitize bench instructions torture powerloss sim fuzz generated package install uninstall deb clean deps swift
+.PHONY: help build record test check docs sanitize bench instructions torture powerloss sim fuzz soak generated package install uninstall deb clean deps swift
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
@@ -149,6 +150,11 @@ SESSIONS ?= 10000
 sim: deps
 	scripts/steady $(SWIFT) build -c release --product HoldfastSim
 	SWIFT_DETERMINISTIC_HASHING=1 "$$($(SWIFT) build -c release --show-bin-path)/HoldfastSim" $(if $(SEED),--seed $(SEED),--sessions $(SESSIONS))
+
+SOAK_MINUTES ?= 60
+soak: build
+	@scripts/need gcc python3 python3-numpy ffmpeg opus-tools libasound2-dev
+	python3 benchmarks/soak.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast" --minutes $(SOAK_MINUTES)
 
 FUZZ_SECONDS ?= 60
 FUZZERS ?= ledger tail ogg header manifest wav arguments recovery

@@ -213,9 +213,9 @@ final class SignalThread: @unchecked Sendable {
 
   /// Takes what has come in, sorted by frame; what came first stays first at the same frame.
   private func collect() {
-    let new = commands.withLock {
-      defer { $0.new.removeAll() }
-      return $0.new
+    let new = commands.withLock { commands in
+      defer { commands.new.removeAll() }
+      return commands.new
     }
     pending += new
     while let entry = losses.pop() {

@@ -115,6 +115,8 @@ struct Reference {
     }
   }
   private var isAway = false
+  /// The device had gone when the take began, and nobody knew yet.
+  private var brokenBefore: Event?
   private mutating func joint() {
     if gate == .open { atJoint = true }
   }
@@ -124,6 +126,11 @@ struct Reference {
   mutating func take(_ event: Event, at captured: Int64) {
     guard !isFull else { return }
     if !hasBegun {
+      switch event {
+      case .broken: brokenBefore = event
+      case .joined: brokenBefore = nil
+      default: break
+      }
       guard case .start(let preRoll) = event else { return }
       hasBegun = true
       device = captured
@@ -133,6 +140,7 @@ struct Reference {
       if let limit { effective = min(effective, limit) }
       gate = .open
       atJoint = false
+      if let brokenBefore { take(brokenBefore, at: captured) }
       return
     }
     go(to: captured + filled)

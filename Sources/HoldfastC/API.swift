@@ -300,6 +300,16 @@ private func copied(_ bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
   }
   return status == HOLDFAST_OK.code ? code : status
 }
+@c @implementation public func holdfast_discard(
+  _ path: UnsafePointer<CChar>?, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> Int32 {
+  guard let path = unsafe path else { return unsafe none(json) }
+  let take = unsafe Settings.path(path)
+  return unsafe answer(json) { () throws(RecorderFailure) in
+    let entry = try TakeStore(folder: take.parent).discard(take)
+    return [RecorderEvent.discarded(entry, take: take).json(context: nil).line]
+  }
+}
 private func none(_ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
   if let json = unsafe json { unsafe json.pointee = nil }
   return HOLDFAST_ARGUMENT.code

@@ -31,7 +31,8 @@ final class Handle: Sendable {
     context = recorder.settings.context.map { TakeDescription.contextJSON($0) }
   }
 
-  var error: String { state.withLock { $0.error } }
+  /// What the take met; else what a call was refused for.
+  var error: String { recorder.lastFailure?.message ?? state.withLock { $0.error } }
   func fail(_ failure: RecorderFailure) -> Int32 {
     state.withLock { $0.error = failure.message }
     return failure.code
@@ -76,7 +77,8 @@ final class Handle: Sendable {
       let events = recorder.events.next()
       if events.isEmpty { return }
       for event in events {
-        guard !isDestroyed.load(ordering: .acquiring) else { return }
+        guard !isAbandoned.load(ordering: .acquiring) else { return }
+        if event.mayBeDropped, isDestroyed.load(ordering: .acquiring) { continue }
         var text = LentText()
         var raw = unsafe record(event, &text)
         unsafe callback.function(&raw, callback.user)
@@ -84,12 +86,15 @@ final class Handle: Sendable {
     }
   }
   private let isDestroyed = Atomic<Bool>(false)
+  /// It was destroyed in its own callback: nobody is there any more.
+  private let isAbandoned = Atomic<Bool>(false)
   private var isInCallback: Bool {
     unsafe pthread_getspecific(currentHandle) == Unmanaged.passUnretained(self).toOpaque()
   }
 
-  /// Leaves a take that is under way, and waits until nothing runs any more.
+  /// Leaves a take that is under way, hands on what was told but for levels, and waits until nothing runs any more.
   func destroy() {
+    if isInCallback { isAbandoned.store(true, ordering: .releasing) }
     isDestroyed.store(true, ordering: .sequentiallyConsistent)
     recorder.end()
     guard !isInCallback else { return }  // the thread that runs now is its last user
@@ -152,7 +157,6 @@ final class Handle: Sendable {
     case .failed(let failure):
       put(HOLDFAST_EVENT_ERROR)
       unsafe raw.status = failure.code
-      state.withLock { $0.error = failure.message }
     case .autoPause(_, let frames): put(HOLDFAST_EVENT_OTHER, frames)
     }
     unsafe raw.json = text.keep(event.json(context: context).line)

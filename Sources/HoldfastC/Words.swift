@@ -65,6 +65,12 @@ extension RecorderWarning {
 }
 
 extension TakeMachine.Action {
-  /// A call at the wrong time, or done.
-  var status: Int32 { if case .reject = self { HOLDFAST_STATE.code } else { HOLDFAST_OK.code } }
+  /// A call at the wrong time, words that are too long, or done.
+  var status: Int32 {
+    switch self {
+    case .reject(.labelTooLong): HOLDFAST_USAGE.code
+    case .reject: HOLDFAST_STATE.code
+    default: HOLDFAST_OK.code
+    }
+  }
 }

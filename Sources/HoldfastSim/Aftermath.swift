@@ -189,7 +189,8 @@ struct Aftermath {
     // The bound is one of 10 ms periods: a longer one may just have come.
     // A device that was quiet hands over all of it at once.
     let burst = session.device.captured(at: image.time) - session.device.captured(at: image.time - 50_000_000)
-    guard burst <= Int64(session.device.rate) / 10 else { return }
+    let most = 50 + Int64(session.scenario.periodMs)
+    guard burst <= Int64(session.device.rate) * most / 1_000 else { return }
     let told = take.lostMsMax + max(0, Int64(session.scenario.periodMs) - 10)
     let now = session.reference(at: image.time)
     let had = now.effective

@@ -13,6 +13,12 @@ struct Reference {
     case broken(InterruptionReason)
     case joined
 
+    var isBreak: Bool {
+      switch self {
+      case .broken, .joined: true
+      case .start, .pause, .resume, .mark, .lost: false
+      }
+    }
     /// A person's doing.
     var isAsked: Bool {
       switch self {

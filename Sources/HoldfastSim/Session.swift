@@ -235,8 +235,13 @@ final class Session: @unchecked Sendable {
   func reference(at time: Int64? = nil, followed: Bool = false) -> Reference {
     var reference = Reference(
       rate: device.rate, limitMs: scenario.maxMs, closesGaps: scenario.closesGaps, continuing: continuing)
+    let events = timeline(until: time ?? .max)
     let last = followed ? device.captured(at: time ?? .max) - Int64(device.rate) / 20 : .max
-    for (captured, event) in timeline(until: time ?? .max) where captured <= last || !event.isAsked {
+    // Where the sound breaks, all that was asked by then takes effect; and at once while it stays away.
+    let settled = events.lastIndex { $0.event.isBreak } ?? -1
+    let isAway = settled >= 0 && events[settled].event != .joined
+    for (index, (captured, event)) in events.enumerated()
+    where index < settled || isAway || captured <= last || !event.isAsked {
       reference.take(event, at: captured)
     }
     if let time {

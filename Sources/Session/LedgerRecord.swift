@@ -89,6 +89,9 @@ public enum LedgerEvent: Sendable, Equatable {
   /// A kind this version doesn't know: kept as it is.
   case unknown(kind: UInt8, payload: [UInt8])
 
+  /// Bytes of UTF-8 that a mark's words may have.
+  public static let largestLabel = 4_096
+
   /// When it happened, where the record tells.
   public var time: EventTime? {
     switch self {

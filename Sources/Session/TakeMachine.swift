@@ -89,6 +89,8 @@ public struct TakeMachine: Sendable, Equatable {
   }
   public enum Misuse: Sendable, Equatable {
     case alreadyRunning, notArmed, notRecording, notPaused, notInterrupted, nothingToDiscard
+    /// The words of a mark are longer than `LedgerEvent.largestLabel`.
+    case labelTooLong
   }
 
   public private(set) var state = TakeState.idle

@@ -85,7 +85,7 @@ import Testing
     do {
       try bench.run { _ in }
       Issue.record("it ran")
-    } catch { #expect(error.code == 66) }
+    } catch { #expect(error.code == 73) }
   }
 
   @Test func `the command tells machine and lines, in words or as objects`() throws {
@@ -107,7 +107,7 @@ import Testing
       #expect(said.code == 64 && said.isOneLine, "\(said)")
     }
     let nowhere = try holdfast(["bench", "/nonexistent"])
-    #expect(nowhere.code == 66 && nowhere.isOneLine, "\(nowhere)")
+    #expect(nowhere.code == 73 && nowhere.isOneLine, "\(nowhere)")
   }
 
   @Test func `a signal ends it, and nothing is left`() throws {

@@ -6,7 +6,8 @@ import Testing
 @Suite struct RightsTests {
   /// Runs a copy of the command that anybody may run, without root's rights.
   private func unprivileged(
-    _ arguments: [String], in folder: TempFolder, environment: [String: String?] = ["HOME": "/nonexistent"]
+    _ arguments: [String], in folder: TempFolder, environment: [String: String?] = ["HOME": "/nonexistent"],
+    before: [String] = []
   ) throws -> Finished {
     guard getuid() == 0 else {
       return try holdfast(arguments, environment: environment, folder: folder.path)
@@ -17,7 +18,7 @@ import Testing
       try FileManager.default.copyItem(atPath: Places.holdfast, toPath: command)
       try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: command)
     }
-    let drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", command]
+    let drop = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"] + before + [command]
     let works = try run("setpriv", drop + ["--version"], environment: environment)
     guard works.code == 0 else { try Test.cancel("nobody can't run the command here: \(works.errText)") }
     return try run("setpriv", drop + arguments, environment: environment, folder: folder.path)
@@ -86,5 +87,24 @@ import Testing
       "\(refused)")
     chmod(scratch.file("home"), 0)
     #expect(try said("b").code == 0)
+  }
+
+  /// Threads are refused one after the other; whichever it is, a take that isn't begun isn't there.
+  @Test func `a start without threads leaves nothing behind`() throws {
+    guard getuid() == 0 else { try Test.cancel("root is needed, to be somebody with few processes") }
+    let scratch = try TempFolder()
+    for threads in 1...10 {
+      try folder("takes\(threads)", mode: 0o777, in: scratch)
+      let place = scratch.file("takes\(threads)")
+      let said = try unprivileged(
+        ["record", "--input", "tone:440", "--max-ms", "100", "-o", "takes\(threads)/take.opus"], in: scratch,
+        before: ["prlimit", "--nproc=\(threads)"])
+      let left = try FileManager.default.contentsOfDirectory(atPath: place)
+      if said.code == 0 {
+        #expect(left.contains("take.opus"))
+      } else {
+        #expect(left.isEmpty && said.isOneLine, "\(threads): \(said) \(left)")
+      }
+    }
   }
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +71,11 @@ static long mapped(void) {
   return pages * 4;
 }
 
+static void slow(const holdfast_event *event, void *user) {
+  usleep(30000);
+  *(int *)user += event->type == HOLDFAST_EVENT_SEALED;
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) return 64;
   char *text = NULL;
@@ -130,6 +136,15 @@ int main(int argc, char **argv) {
   IS(holdfast_recorder_keep(r), HOLDFAST_STATE);
   IS(holdfast_recorder_wait(r, 10), HOLDFAST_TIMEOUT);
 
+  /* words that are too long mark nothing; words that are just not do */
+  char *words = malloc(200001);
+  for (int length = 1; length <= 200000; length = length == 1 ? 4096 : length == 4096 ? 4097 : length * 3 / 2) {
+    memset(words, 'x', length);
+    words[length] = 0;
+    IS(holdfast_recorder_mark(r, words), length <= 4096 ? HOLDFAST_OK : HOLDFAST_USAGE);
+  }
+  free(words);
+
   /* many threads, and a fork */
   pthread_t threads[8];
   for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, hammer, r);
@@ -160,6 +175,52 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 500 && holdfast_unfinished(argv[1], NULL, &text) != HOLDFAST_OK; i++) usleep(20000);
   if (!text) return printf("the left take isn't there\n"), 1;
   IS(holdfast_recover(text, &text), HOLDFAST_OK);
+
+  /* destroyed when it has ended: a callback that is slow still hears that it is sealed */
+  int heard = 0;
+  r = make(argv[1]);
+  IS(holdfast_recorder_set_callback(r, slow, &heard), HOLDFAST_OK);
+  IS(holdfast_recorder_start(r), HOLDFAST_OK);
+  char *take = NULL;
+  IS(holdfast_recorder_path(r, &take), HOLDFAST_OK);
+  IS(holdfast_recorder_stop(r), HOLDFAST_OK);
+  IS(holdfast_recorder_wait(r, -1), HOLDFAST_OK);
+  IS(holdfast_recorder_destroy(r), HOLDFAST_OK);
+  if (heard != 1) return printf("%d sealed heard\n", heard), 1;
+  IS(holdfast_discard(NULL, &text), HOLDFAST_ARGUMENT);
+  IS(holdfast_discard(take, &text), HOLDFAST_NO_INPUT); /* it is finished */
+  holdfast_free(text);
+  holdfast_free(take);
+  r = make(argv[1]);
+  IS(holdfast_recorder_start(r), HOLDFAST_OK);
+  IS(holdfast_recorder_path(r, &take), HOLDFAST_OK);
+  IS(holdfast_discard(take, &text), HOLDFAST_BUSY);
+  holdfast_free(text);
+  IS(holdfast_recorder_destroy(r), HOLDFAST_OK);
+  IS(holdfast_discard(take, &text), HOLDFAST_OK);
+  if (!strstr(text, "\"discarded\"")) return printf("%s\n", text), 1;
+  holdfast_free(text);
+  IS(holdfast_discard(take, &text), HOLDFAST_NO_INPUT);
+  holdfast_free(text);
+  holdfast_free(take);
+
+  /* what failed is told before its event is read */
+  r = make(argv[1]);
+  IS(holdfast_recorder_start(r), HOLDFAST_OK);
+  struct rlimit few, limit;
+  getrlimit(RLIMIT_NOFILE, &limit);
+  few = limit;
+  few.rlim_cur = 3;
+  setrlimit(RLIMIT_NOFILE, &few);
+  IS(holdfast_recorder_stop(r), HOLDFAST_OK);
+  IS(holdfast_recorder_wait(r, -1), HOLDFAST_OK);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  IS(holdfast_recorder_error(r, &text), HOLDFAST_OK);
+  if (!*text) return printf("a failure without words\n"), 1;
+  holdfast_free(text);
+  IS(holdfast_recorder_destroy(r), HOLDFAST_OK);
+  IS(holdfast_recover(argv[1], &text), HOLDFAST_OK);
+  holdfast_free(text);
 
   /* a reader waits for a recorder that never begins */
   pthread_t waiting;

@@ -92,8 +92,9 @@ typedef struct holdfast_recorder holdfast_recorder;
  * settings, one line, yours to free; NULL where nothing is. */
 int holdfast_recorder_create(const holdfast_settings *settings, holdfast_recorder **recorder, char **error);
 
-/** Ends and frees it. A take that is under way is left, as by holdfast_recorder_leave. Waits for that, and for a callback
- * that runs, unless it is called in that callback. Afterwards no callback comes any more. */
+/** Ends and frees it. A take that is under way is left, as by holdfast_recorder_leave. Waits for that, and until the callback has
+ * had all events that it hasn't had yet, but for levels: don't hold a lock that it takes. Called in that callback it waits for
+ * nothing, and what it hasn't had is lost. Afterwards no callback comes any more. */
 int holdfast_recorder_destroy(holdfast_recorder *recorder);
 
 /** Whether the input may be listened to: OK, DENIED, or why that can't be told now (NO_DEVICE, BUSY, ...). Makes no take. */
@@ -107,7 +108,7 @@ int holdfast_recorder_start(holdfast_recorder *recorder);
 int holdfast_recorder_pause(holdfast_recorder *recorder);
 /** Goes on at the frame captured now. STATE where it isn't paused. */
 int holdfast_recorder_resume(holdfast_recorder *recorder);
-/** Marks this moment. `label` may be NULL. */
+/** Marks this moment. `label` may be NULL; USAGE where it has more than 4096 bytes, and nothing is marked then. */
 int holdfast_recorder_mark(holdfast_recorder *recorder, const char *label);
 /** Stops and seals. Returns at once; the event `sealed` tells the rest. A second stop is OK, and does nothing. */
 int holdfast_recorder_stop(holdfast_recorder *recorder);
@@ -202,6 +203,9 @@ int holdfast_wipe(const char *folder, const char *context, char **json);
 int holdfast_inspect(const char *path, char **json);
 /** Seals an unfinished take, or all of a folder; a line a take: docs/schema/recover.json. */
 int holdfast_recover(const char *path, char **json);
+/** Moves the unfinished take NAME.opus at `path` into the trash beside it, from where `holdfast restore` or 7 days take it.
+ * NO_INPUT where there is none, BUSY where it is being recorded. The line is the event `discarded`. */
+int holdfast_discard(const char *path, char **json);
 
 /** Frees a text that is yours. NULL is nothing. */
 void holdfast_free(char *text);

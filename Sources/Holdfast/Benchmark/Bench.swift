@@ -291,14 +291,12 @@ private final class BenchPlace {
   static func failure(_ error: DiskError, _ parent: Path) -> RecorderFailure {
     let code: Int32 =
       switch error.errno.code {
-      case ENOENT, ENOTDIR: 66
+      case ENOENT, ENOTDIR, EROFS, ELOOP, ENAMETOOLONG: 73
       case EACCES, EPERM: 77
-      case EROFS: 73
       default: 74
       }
     return RecorderFailure(
-      code: code,
-      kind: code == 66 ? "no_input" : code == 77 ? "permission" : code == 73 ? "cant_create" : "io",
+      code: code, kind: code == 77 ? "permission" : code == 73 ? "cannot_create" : "io",
       path: parent,
       message: "\(parent.display): nothing can be measured there: \(error.errno.text)")
   }

@@ -53,7 +53,7 @@ enum Failures {
       return refuse(
         74, "disk_full",
         "\(path.parent.display): \(free / 1024) KiB are free, and 30 s of recording need \((needed + 1023) / 1024) KiB; "
-          + "make room or choose another folder with -o")
+          + "make room, or choose another folder")
     case .blocked:
       return refuse(
         73, "blocked",

@@ -20,6 +20,7 @@ public final class Recorder: Sendable {
   let running = Mutex<Running?>(nil)
   let endedBy = Mutex(EndedBy.sourceEnd)
   let problems = Mutex<[SourceProblem]>([])
+  private let told = Mutex<RecorderFailure?>(nil)
   let diskTrouble = Mutex<[DiskNews.Part: InterruptionReason]>([:])
   let hung = Atomic<Bool>(false)
   private let used = Atomic<Bool>(false)
@@ -84,9 +85,12 @@ public final class Recorder: Sendable {
     }
   }
   func tell(_ event: RecorderEvent) {
+    if case .failed(let failure) = event { told.withLock { $0 = failure } }
     cell.note(event)
     events.push(event)
   }
+  /// What failed last; nil where nothing did. It is there before its event is read. Any thread.
+  public var lastFailure: RecorderFailure? { told.withLock { $0 } }
   /// Effective time in milliseconds: frames in the take, never a wall clock.
   public var effectiveMs: Int64 { milliseconds(frames: effectiveFrames) }
   var effectiveFrames: Int64 { cell.frames.load(ordering: .relaxed) }
@@ -184,7 +188,7 @@ public final class Recorder: Sendable {
   @discardableResult public func resume() -> TakeMachine.Action { gate(.resume, at: nil) }
   /// Marks the frame captured now, also while paused or interrupted. `.reject` where there is no take under way.
   ///
-  /// - Parameter label: the person's words; nil for none.
+  /// - Parameter label: the person's words, at most `LedgerEvent.largestLabel` bytes of UTF-8; nil for none.
   @discardableResult public func mark(label: String? = nil) -> TakeMachine.Action {
     gate(.mark(label: label), at: nil)
   }
@@ -207,8 +211,11 @@ public final class Recorder: Sendable {
   }
 
   private func gate(_ command: ScheduledCommand, at frame: Int64?) -> TakeMachine.Action {
+    if case .mark(let label?) = command, label.utf8.count > LedgerEvent.largestLabel {
+      return .reject(.labelTooLong)
+    }
     // The decision and its place in the command list are one step, so that two callers can't swap them.
-    advance { machine in
+    return advance { machine in
       let (action, kind): (TakeMachine.Action, StreamEvent.Kind) =
         switch command {
         case .pause: (machine.pause(), .pause(machine.state))

@@ -61,14 +61,23 @@ extension Recorder {
   /// Starts the capture and signal threads.
   func run() throws(RecorderFailure) {
     guard let running = running.withLock({ $0 }) else { return }
+    var captureThread: Thread?
     do throws(Errno) {
-      let captureThread = try Thread(name: "hf-capture") { running.capture.run() }
+      let first = try Thread(name: "hf-capture") { running.capture.run() }
+      captureThread = first
       let last = try Thread(name: "hf-signal") {
         if running.isDevice { raisePriority() }
-        self.runSignal(running.signal, captureThread)
+        self.runSignal(running.signal, first)
       }
       signalThread.withLock { $0 = last }
-    } catch { throw Self.threadFailure(error) }
+    } catch {
+      running.capture.abandon()
+      captureThread?.join()
+      if let taking = running.taking { neverBegun(taking) }
+      running.inhibitor?.release()
+      self.running.withLock { $0 = nil }
+      throw Self.threadFailure(error)
+    }
   }
   private static func threadFailure(_ error: Errno) -> RecorderFailure {
     RecorderFailure(code: 74, kind: "thread", message: "can't start a thread: \(error.text)")
@@ -103,15 +112,22 @@ extension Recorder {
       bytesPerSecond: bytesPerSecond, news: news)
     let isDevice = running.isDevice
     let taking: Taking
+    var storeThread: Thread?
     do throws(Errno) {
+      let first = try Thread(name: "hf-store") {
+        if isDevice { raisePriority() }
+        store.run()
+      }
+      storeThread = first
       taking = Taking(
-        box: box, queue: queue, store: store,
-        storeThread: try Thread(name: "hf-store") {
-          if isDevice { raisePriority() }
-          store.run()
-        }, sync: sync,
+        box: box, queue: queue, store: store, storeThread: first, sync: sync,
         syncThread: try Thread(name: "hf-sync") { sync.run() })
-    } catch { throw Self.threadFailure(error) }
+    } catch {
+      queue.end()
+      storeThread?.join()
+      removeUnbegun(box)
+      throw Self.threadFailure(error)
+    }
     let inhibitor = settings.inhibitsSleep && settings.live ? SleepInhibitor() : nil
     let isOver = self.running.withLock { running in
       guard running?.isOver == false else { return true }
@@ -139,17 +155,22 @@ extension Recorder {
     let serial: UInt32 = Digest.sha256(Array(takeID.utf8)).get(0)
     let writer = OggOpusWriter(serial: serial, preSkip: preSkip)
     let headers = writer.headers()
-    let begin = LedgerRecord(
-      captureFrame: 0, effectiveFrame: 0,
-      event: .begin(
-        TakeDescription(
-          takeID: takeID, context: settings.context, createdMs: Stamp.wallMilliseconds,
-          source: settings.sourceKind, deviceRate: running.format.rate,
-          deviceChannels: running.format.channels,
-          channel: settings.channel.name, bitrate: settings.encoder.bitrate,
-          complexity: settings.encoder.complexity, preSkip: preSkip, serial: serial, gaps: settings.gaps,
-          maxMs: settings.maxMs, minValidMs: settings.minValidMs, encoder: OpusEncoder.libraryVersion,
-          live: settings.live)))
+    let description = TakeDescription(
+      takeID: takeID, context: settings.context, createdMs: Stamp.wallMilliseconds,
+      source: settings.sourceKind, deviceRate: running.format.rate,
+      deviceChannels: running.format.channels,
+      channel: settings.channel.name, bitrate: settings.encoder.bitrate,
+      complexity: settings.encoder.complexity, preSkip: preSkip, serial: serial, gaps: settings.gaps,
+      maxMs: settings.maxMs, minValidMs: settings.minValidMs, encoder: OpusEncoder.libraryVersion,
+      live: settings.live)
+    // A front end's own words must fit into one record of the ledger.
+    let words = (settings.context?.utf8.count ?? 0, takeID.utf8.count)
+    guard max(words.0, words.1) <= TakeDescription.largestContext else {
+      throw RecorderFailure(
+        code: 64, kind: "usage",
+        message: "a take's context and its id may have \(TakeDescription.largestContext) bytes each")
+    }
+    let begin = LedgerRecord(captureFrame: 0, effectiveFrame: 0, event: .begin(description))
     let partial = try makePartial(headers: headers, begin: begin)
     digest.update(headers.span)
     return (Continuation.Resumed(partial: partial, writer: writer, digest: digest), [begin])
@@ -321,8 +342,11 @@ extension Recorder {
     taking.storeThread.join()
     taking.sync.stop()
     taking.syncThread.join()
+    removeUnbegun(taking.box)
+  }
+  private func removeUnbegun(_ box: PartialBox) {
     guard continuing == nil else { return }
-    taking.box.current.removeLeftovers()
+    box.current.removeLeftovers()
     standing.withLock { $0 = nil }
   }
   private static func sourceEnded(_ input: Path?) -> RecorderFailure {

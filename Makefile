@@ -157,7 +157,7 @@ soak: build
 	python3 benchmarks/soak.py "$$($(SWIFT) build -c release --show-bin-path)/holdfast" --minutes $(SOAK_MINUTES)
 
 FUZZ_SECONDS ?= 60
-FUZZERS ?= ledger tail ogg header manifest wav arguments recovery
+FUZZERS ?= ledger tail ogg header manifest wav arguments configuration recovery
 fuzz: deps
 	PATH="$$(dirname $(SWIFT)):$$PATH" Tests/fuzz/build.sh .build/holdfast-fuzz
 	@for f in $(FUZZERS); do mkdir -p .build/fuzz/$$f && \

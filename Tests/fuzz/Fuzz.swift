@@ -18,8 +18,9 @@ public func testOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   case "manifest": manifest(bytes)
   case "wav": wav(bytes)
   case "arguments": arguments(bytes)
+  case "configuration": configuration(bytes)
   case "recovery": recovery(bytes)
-  default: fatalError("HOLDFAST_FUZZ: ledger, tail, ogg, header, manifest, wav, arguments or recovery")
+  default: fatalError("HOLDFAST_FUZZ: ledger, tail, ogg, header, manifest, wav, arguments, configuration or recovery")
   }
   return 0
 }
@@ -107,8 +108,17 @@ private func wav(_ bytes: [UInt8]) {
 /// Words are lines.
 private func arguments(_ bytes: [UInt8]) {
   let words = bytes.split(separator: 10, omittingEmptySubsequences: false).map { Path(bytes: Array($0)) }
+  read(words) { () throws(UsageError) in try Configuration([], of: Path("config")) }
+}
+/// A configuration file under each command.
+private func configuration(_ bytes: [UInt8]) {
+  for command in ["record", "list", "play", "export", "bench"] {
+    read([Path(command)]) { () throws(UsageError) in try Configuration(bytes, of: Path("config")) }
+  }
+}
+private func read(_ words: [Path], _ configuration: () throws(UsageError) -> Configuration) {
   do throws(UsageError) {
-    let arguments = try Arguments(words)
+    let arguments = try Arguments(words, configuration: configuration)
     for option in Option.table {
       _ = try? arguments.number(option.long, 0...Int64.max)
       _ = try? arguments.time(option.long)

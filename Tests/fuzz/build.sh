@@ -21,5 +21,5 @@ for module in Platform Session Signal Encoding Capture Store Holdfast; do
   anew=yes
   swiftc "${common[@]}" -module-name "$module" -emit-module -emit-module-path "$work/$module.swiftmodule" -c "${sources[@]}" -o "$object"
 done
-swiftc "${common[@]}" -module-name Fuzz -c Tests/fuzz/Fuzz.swift Sources/HoldfastCommand/Options.swift -o "$work/Fuzz.o"
+swiftc "${common[@]}" -module-name Fuzz -c Tests/fuzz/Fuzz.swift Sources/HoldfastCommand/Table/*.swift -o "$work/Fuzz.o"
 swiftc -sanitize=fuzzer,address "${objects[@]}" "$work/Fuzz.o" $(pkg-config --libs $libraries) -ldl -o "$output"

@@ -87,8 +87,7 @@ public final class PartialFolder: Sendable {
   private static func check(
     _ name: TakeName, in parent: borrowing Descriptor, force: Bool
   ) throws(OutputError) -> FileIdentity? {
-    guard name.audio.hasSuffix(".opus") else { throw .notOpus }
-    guard name.audio.bytes.count <= TakeName.longest else { throw .nameTooLong(name.audio.bytes.count) }
+    try name.check()
     if let there = Disk.identity(name.partial, in: parent) {
       guard there.kind == .folder else { throw .blocked(there.kind) }
       throw isRecording(name, in: parent) ? .recording : .unfinished

@@ -89,3 +89,11 @@ public enum OutputError: Error, Equatable, Sendable {
   case trash(DiskError)  // what would be replaced can't be kept
   case disk(DiskError)
 }
+
+extension TakeName {
+  /// Whether a take can have it.
+  public func check() throws(OutputError) {
+    guard audio.hasSuffix(".opus") else { throw .notOpus }
+    guard audio.bytes.count <= Self.longest else { throw .nameTooLong(audio.bytes.count) }
+  }
+}

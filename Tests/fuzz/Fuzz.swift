@@ -20,7 +20,9 @@ public func testOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
   case "arguments": arguments(bytes)
   case "configuration": configuration(bytes)
   case "recovery": recovery(bytes)
-  default: fatalError("HOLDFAST_FUZZ: ledger, tail, ogg, header, manifest, wav, arguments, configuration or recovery")
+  default:
+    fatalError(
+      "HOLDFAST_FUZZ: ledger, tail, ogg, header, manifest, wav, arguments, configuration or recovery")
   }
   return 0
 }

@@ -151,6 +151,31 @@ final class ClipReader {
       : Double(mark.offset) / Double(max(1, file?.size ?? 1))
     return min(1, max(0, part))
   }
+  /// Why audio is missing at a frame, where nobody can tell how much: at the end of a file that was cut, as a rule. Known once
+  /// the end was come to.
+  func missing(in frames: Range<Int64>, _ facts: OpusFileFacts? = nil) -> RecorderFailure? {
+    guard opus != nil, let facts = facts ?? decoder?.facts, facts.frames < frames.upperBound else {
+      return nil
+    }
+    var why = facts.problems.first { problem in
+      problem.audioAffected && problem.lengthFrames == nil
+        && (problem.atFrame ?? facts.frames) >= frames.lowerBound
+    }?.message
+    if why == nil, let stated, stated > facts.frames {
+      why = "\(milliseconds(frames: stated - facts.frames)) ms less than its manifest says"
+    }
+    return why.map { why in
+      let end = ClipTime.text(milliseconds(frames: facts.frames))
+      return RecorderFailure(
+        code: 65, kind: "damaged", path: shown,
+        message: "\(shown.display) is damaged: \(why); what there is of it ends at \(end)")
+    }
+  }
+  /// Frames that the manifest beside a sealed take promises.
+  private lazy var stated: Int64? = {
+    guard file != nil, shown.hasSuffix(".opus"), let bytes = Manifest.bytes(of: shown) else { return nil }
+    return (try? Manifest(bytes))?.effectiveFrames
+  }()
   /// Where the file was read last.
   private final class Mark { var offset: Int64 = 0 }
   private let mark = Mark()

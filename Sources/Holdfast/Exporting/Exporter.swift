@@ -86,6 +86,7 @@ public enum Exporter {
     _ = try range.frames(rate: takeRate)  // an empty stretch is one at any rate
     let reader = try ClipReader(source)
     let frames = try range.frames(rate: reader.rate)
+    guard !isCancelled() else { throw cancelled(output) }  // asked before anything is made
     let place = try ExportPlace(output, source: source, force: force)
     var made = ExportedFile(
       path: output, source: source, format: format, fromFrame: frames.lowerBound, frames: 0,
@@ -112,7 +113,7 @@ public enum Exporter {
         descriptor: place.descriptor, container: container, rate: reader.rate, channels: reader.channels)
     }
     while reader.position < frames.upperBound {
-      guard !isCancelled() else { throw cancelled(place) }
+      guard !isCancelled() else { throw cancelled(place.output) }
       progress(reader.fraction(of: frames))
       let n = try reader.read(into: &block, atMost: Int(min(9_600, frames.upperBound - reader.position)))
       if n == 0 { break }
@@ -121,7 +122,10 @@ public enum Exporter {
     }
     try place.writing { () throws(SoundWriteError) in try writer.finish() }
     made.frames = writer.frames
+    if let missing = reader.missing(in: frames) { throw advising(missing) }
     try check(reader.position, frames, reader)
+    // libsndfile writes no FLAC file of no frames.
+    guard writer.frames > 0 || made.format == .wav else { throw soundless(reader) }
     if let lost = reader.lost.first(where: { $0.overlaps(frames) }) {
       throw isLost(lost, reader.rate, reader.shown)
     }
@@ -148,7 +152,7 @@ public enum Exporter {
     var steps = OpusStreamReader(read: bytes)
     var cutter = OpusCutter(frames, serial: serial(frames, reader.shown))
     while !cutter.isFinished {
-      guard !isCancelled() else { throw cancelled(place) }
+      guard !isCancelled() else { throw cancelled(place.output) }
       let step: OpusStep?
       do throws(OpusFileError) { step = try steps.nextStep() } catch {
         throw Inspector.failure(error, shown: reader.shown)
@@ -160,7 +164,9 @@ public enum Exporter {
       }
       try place.append(pages)
     }
+    if let missing = reader.missing(in: frames, steps.facts) { throw advising(missing) }
     try check(cutter.position, frames, reader)
+    guard cutter.position > 0 else { throw soundless(reader) }
     try place.append(cutter.finish())
     made.frames = cutter.frames
     if cutter.hasLossBefore {
@@ -192,11 +198,23 @@ public enum Exporter {
   private static func check(
     _ end: Int64, _ frames: Range<Int64>, _ reader: ClipReader
   ) throws(RecorderFailure) {
+    if end == 0, frames == 0..<Int64.max { return }  // all of a file without a frame
     guard end <= frames.lowerBound || end < frames.upperBound && frames.upperBound != .max else { return }
     let length = ClipTime.text(milliseconds(frames: takeFrames(deviceFrames: end, rate: reader.rate)))
     throw RecorderFailure(
       code: 64, kind: "range", path: reader.shown,
       message: "\(reader.shown.display) ends at \(length): the stretch goes beyond it; nothing was made")
+  }
+  private static func soundless(_ reader: ClipReader) -> RecorderFailure {
+    RecorderFailure(
+      code: 64, kind: "range", path: reader.shown,
+      message: "\(reader.shown.display) has no sound: only a .wav can be made of it; nothing was made")
+  }
+  private static func advising(_ missing: RecorderFailure) -> RecorderFailure {
+    var failure = missing
+    failure.message +=
+      "; nothing was made: end before that with --to, or `holdfast recover` makes a copy of what there is"
+    return failure
   }
   private static func isLost(_ lost: Range<Int64>, _ rate: Int, _ shown: Path) -> RecorderFailure {
     RecorderFailure(
@@ -209,7 +227,7 @@ public enum Exporter {
     func ms(_ frames: Int64) -> Int64 { milliseconds(frames: takeFrames(deviceFrames: frames, rate: rate)) }
     return "\(ms(Int64(lost.count))) ms of audio at \(ClipTime.text(ms(lost.lowerBound))) are lost"
   }
-  private static func cancelled(_ place: ExportPlace) -> RecorderFailure {
-    RecorderFailure(code: 75, kind: "cancelled", path: place.output, message: "stopped; nothing was made")
+  private static func cancelled(_ output: Path) -> RecorderFailure {
+    RecorderFailure(code: 75, kind: "cancelled", path: output, message: "stopped; nothing was made")
   }
 }

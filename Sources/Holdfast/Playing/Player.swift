@@ -142,9 +142,11 @@ public final class Player: Sendable {
       }
       losses.withLock { $0 = parts.reader.lost.filter { $0.overlaps(frames) } }
       try parts.output.finish()
+      parts.output.close()
       if let failure = playing.failure { throw failure }
       set(playing.isDrained ? .ended : .stopped, playing)
     } catch {
+      parts.output.close()
       current.withLock { $0 = .failed }
       events.push(.failed(error))
     }
@@ -214,7 +216,10 @@ private final class Playing {
     if used == feeding?.count ?? 0 {
       used = 0
       do throws(RecorderFailure) {
-        guard try feeding?.next() == true else { return false }
+        guard try feeding?.next() == true else {
+          failure = reader.missing(in: range)
+          return false
+        }
       } catch {
         failure = error
         return false

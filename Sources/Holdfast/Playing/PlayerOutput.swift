@@ -55,42 +55,48 @@ protocol PlayerOutput: AnyObject {
   func drain() throws(RecorderFailure) -> Bool
   /// Nothing comes any more.
   func finish() throws(RecorderFailure)
+  /// Lets go of the device, before anybody is told of the end: a process that leaves then would leave it open. Twice is once.
+  func close()
 }
 
 /// A device of ALSA's.
 private final class DeviceOutput: PlayerOutput {
-  private let device: ALSAOutput
-  var rate: Int { device.format.rate }
-  var channels: Int { device.format.channels }
-  var underruns: Int { device.underruns }
-  var delay: Int? { device.delay }
+  private let name: Path
+  private var device: ALSAOutput?
+  let rate: Int
+  let channels: Int
+  var underruns: Int { device?.underruns ?? 0 }
+  var delay: Int? { device?.delay }
 
   init(_ name: Path, _ reader: ClipReader) throws(RecorderFailure) {
     do throws(CaptureOpenError) {
-      device = try ALSAOutput(name: name, rate: reader.rate, channels: reader.channels)
+      let device = try ALSAOutput(name: name, rate: reader.rate, channels: reader.channels)
+      (self.name, self.device) = (name, device)
+      (rate, channels) = (device.format.rate, device.format.channels)
     } catch {
       let hint = error.exitCode == 69 ? "; `--output file:PATH.wav` plays into a file" : ""
       throw RecorderFailure(code: error.exitCode, kind: error.kind, message: error.message + hint)
     }
   }
   func write(_ samples: [Float], from first: Int, count: Int) throws(RecorderFailure) -> Int {
-    do throws(CaptureFault) { return try device.write(samples, from: first, count: count) } catch {
+    do throws(CaptureFault) { return try device?.write(samples, from: first, count: count) ?? 0 } catch {
       throw failure(error)
     }
   }
   func drop() throws(RecorderFailure) {
-    do throws(CaptureFault) { try device.drop() } catch { throw failure(error) }
+    do throws(CaptureFault) { try device?.drop() } catch { throw failure(error) }
   }
   func drain() throws(RecorderFailure) -> Bool {
-    do throws(CaptureFault) { return try device.drain() } catch { throw failure(error) }
+    do throws(CaptureFault) { return try device?.drain() ?? true } catch { throw failure(error) }
   }
   func finish() {}
+  func close() { device = nil }
 
   private func failure(_ fault: CaptureFault) -> RecorderFailure {
     let what = fault == .deviceSilent ? "the sound device takes no more sound" : fault.text
     return RecorderFailure(
       code: 69, kind: fault.reason,
-      message: "sound device \"\(device.name.display)\": \(what); playing ended there")
+      message: "sound device \"\(name.display)\": \(what); playing ended there")
   }
 }
 
@@ -105,7 +111,12 @@ private final class FileOutput: PlayerOutput {
 
   init(_ path: Path, _ reader: ClipReader) throws(RecorderFailure) {
     (rate, channels) = (reader.rate, reader.channels)
-    let place = try ExportPlace(path, source: reader.shown, force: false)
+    let place: ExportPlace
+    do throws(RecorderFailure) { place = try ExportPlace(path, source: reader.shown, force: false) } catch {
+      guard error.kind == "exists" else { throw error }
+      throw RecorderFailure(
+        code: 73, kind: "exists", path: path, message: "\(path.display) exists; choose another name")
+    }
     let (rate, channels) = (reader.rate, reader.channels)
     writer = try place.writing { () throws(SoundWriteError) in
       try SndFileWriter(
@@ -125,4 +136,5 @@ private final class FileOutput: PlayerOutput {
     try place.writing { () throws(SoundWriteError) in try writer.finish() }
     _ = try place.commit()
   }
+  func close() {}
 }

@@ -144,6 +144,7 @@ public final class Recorder: Sendable {
     }
     tell(.state(.preparing, effectiveFrames: 0))
     do throws(RecorderFailure) {
+      try checkOutput()
       try open(try source())
       switch advance({ ($0.opened(), $0.state) }) {
       case (.beginTake, _): try beginTake()

@@ -196,6 +196,14 @@ extension Recorder {
       }
     }
   }
+  /// Whether the file that was asked for can be a take's, before any device is opened for it.
+  func checkOutput() throws(RecorderFailure) {
+    guard continuing == nil, settings.output != nil else { return }
+    let (folder, name) = try place()
+    do throws(OutputError) { try name.check() } catch {
+      throw Failures.output(error, path: folder.appending(name.audio))
+    }
+  }
   private func place() throws(RecorderFailure) -> (folder: Path, name: TakeName) {
     if let output = settings.output {
       guard output.bytes.last != UInt8(ascii: "/") else {

@@ -16,13 +16,17 @@ enum ExportCommand {
     let json = arguments.has("--json")
     let stop = Stop()
     try? SignalWatcher().start { signal in
-      if signal != SIGUSR1, signal != SIGUSR2 { stop.signal.store(signal, ordering: .releasing) }
+      guard signal != SIGUSR1, signal != SIGUSR2 else { return }
+      // It may wait for a pipe: nothing is made before it asks.
+      guard stop.isAsked.load(ordering: .acquiring) else { SignalWatcher.die(of: signal) }
+      stop.signal.store(signal, ordering: .releasing)
     }
     let progress = Progress("export", total: 1, json: json, output)
     progress.begin(0)
     do throws(RecorderFailure) {
       let made = try Exporter.export(source, to: target, range: range, force: arguments.has("--force")) {
-        stop.signal.load(ordering: .acquiring) != 0
+        stop.isAsked.store(true, ordering: .releasing)
+        return stop.signal.load(ordering: .acquiring) != 0
       } progress: {
         progress.update(0, $0)
       }
@@ -46,5 +50,8 @@ enum ExportCommand {
     }
   }
 
-  private final class Stop: Sendable { let signal = Atomic<Int32>(0) }
+  private final class Stop: Sendable {
+    let signal = Atomic<Int32>(0)
+    let isAsked = Atomic<Bool>(false)
+  }
 }

@@ -17,11 +17,14 @@ enum PlayCommand {
     let json = arguments.has("--json")
     let player = Player(path, range: range, output: spec)
     let stopping = Stopping()
+    let isPipe = !isRegular(path)
     try? SignalWatcher().start { signal in
       switch signal {
       case SIGUSR1: player.toggle()
       case SIGUSR2: break
       default:
+        // A pipe that nobody writes to may be waited for: nothing has sounded.
+        if isPipe, !stopping.hasStarted.load(ordering: .acquiring) { SignalWatcher.die(of: signal) }
         player.stop()
         // The device may hang in a call of ALSA's, also while it is opened: nothing is lost by leaving it there.
         if !stopping.begun.exchange(true, ordering: .relaxed) {
@@ -30,6 +33,7 @@ enum PlayCommand {
       }
     }
     do throws(RecorderFailure) { try player.start() } catch { return Main.report(error, json: json, output) }
+    stopping.hasStarted.store(true, ordering: .releasing)
     return show(player, json: json, output)
   }
 
@@ -62,5 +66,14 @@ enum PlayCommand {
     return code == 0 && !player.lostMs.isEmpty ? 65 : code
   }
 
-  private final class Stopping: Sendable { let begun = Atomic<Bool>(false) }
+  private static func isRegular(_ path: Path) -> Bool {
+    var facts = stat()
+    guard path.text != "-", unsafe path.withCString({ unsafe stat($0, &facts) }) == 0 else { return false }
+    return facts.st_mode & S_IFMT == S_IFREG
+  }
+
+  private final class Stopping: Sendable {
+    let begun = Atomic<Bool>(false)
+    let hasStarted = Atomic<Bool>(false)
+  }
 }

@@ -27,7 +27,7 @@ struct Arguments {
   func number(_ option: String, _ range: ClosedRange<Int64>) throws(UsageError) -> Int64? {
     guard let text = text(option) else { return nil }
     guard let value = Int64(text), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-      throw UsageError("\(written(option)): a whole number is needed")
+      throw UsageError("\(written(option)): a whole number, 0 or more, is needed")
     }
     guard range.contains(value) else {
       throw UsageError("\(written(option)): it must lie in \(range.lowerBound) to \(range.upperBound)")

@@ -203,6 +203,51 @@ import Testing
     #expect(try Judge.opusdecFrames(folder.file("in.opus")) == 28_800)
   }
 
+  /// With its manifest, which promises more, or without; cut inside of a page, or between two, where nothing but the manifest tells.
+  @Test(arguments: [true, false], [0, 37]) func `a file whose end is missing isn't exported as a whole`(
+    manifest: Bool, inside: Int
+  ) throws {
+    let whole = try undisturbedTake(ms: 3_000, in: folder)
+    let data = try contents(whole)
+    let last = try #require(data.range(of: Data("OggS".utf8), options: .backwards)).lowerBound
+    let cut = try folder.write("cut.opus", data.prefix(last + inside))
+    let manifestPath = whole.replacingOccurrences(of: ".opus", with: ".take.json")
+    if manifest { _ = try folder.write("cut.take.json", contents(manifestPath)) }
+    let known = manifest || inside > 0
+    for name in ["out.wav", "out.flac", "out.opus"] {
+      let said = try holdfast(["export", cut, "-o", folder.file(name)])
+      #expect(said.code == (known ? 65 : 0) && folder.file(name).exists == !known, "\(said)")
+      #expect(!known || said.isOneLine && said.errText.contains("ends at 00:0"), "\(said)")
+    }
+    let played = try holdfast(["play", cut, "--output", "file:" + folder.file("heard.wav")])
+    #expect(played.code == (known ? 65 : 0) && folder.file("heard.wav").exists, "\(played)")
+    // What is there is no less whole for it.
+    try export(cut, to: "front.wav", range("00:00.5", "00:01"))
+    try export(cut, to: "front.opus", range("00:00.5", "00:01"))
+  }
+  @Test func `a take without a frame is a file without one`() throws {
+    let none = try record(["--input", "-"], to: "none.opus", in: folder)
+    #expect(none.sealed?.int("effective_frames") == 0)
+    #expect(try holdfast(["export", none.path, "-o", folder.file("none.wav")]).code == 0)
+    #expect(try inspect(folder.file("none.wav")).report.int("frames") == 0)
+    for name in ["none.flac", "cut.opus"] {
+      let refused = try holdfast(["export", none.path, "-o", folder.file(name)])
+      #expect(refused.code == 64 && refused.errText.contains("no sound"), "\(refused)")
+      #expect(!folder.file(name).exists)
+    }
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+  func `a signal ends one that waits for its input`(signal: Int32) throws {
+    for words in [["export", "-", "-o", "a.wav"], ["play", "-", "--output", "file:a.wav"]] {
+      let process = try Running(Places.holdfast, words, input: .pipe, folder: folder.path)
+      usleep(300_000)
+      process.signal(signal)
+      let said = process.wait(timeout: 20)
+      #expect(said.signal == signal, "\(said)")
+    }
+  }
+
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
   func `a signal ends it and leaves nothing`(signal: Int32) throws {
     let long = try hour()

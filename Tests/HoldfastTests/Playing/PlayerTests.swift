@@ -157,6 +157,7 @@ private func decoded(_ path: String) throws -> [Int16] {
         """
         pcm.nul { type null }
         pcm.filed { type file slave.pcm nul file "\(folder.file("filed.raw"))" format "raw" }
+        pcm.headed { type file slave.pcm nul file "\(folder.file("headed.wav"))" format "wav" }
 
         """)
       return ["ALSA_CONFIG_PATH": "/usr/share/alsa/alsa.conf:" + folder.file("asoundrc")]
@@ -181,6 +182,19 @@ private func decoded(_ path: String) throws -> [Int16] {
     #expect(faults == [])
     let last = try Fields(#require(said.jsonLines().last))
     #expect(last.text("state") == "ended" && last.int("position_ms") == 3_456)
+  }
+
+  /// ALSA's file device writes the length into its header when it is closed.
+  @Test func `the device is closed before the command ends`() throws {
+    let path = try take()
+    for _ in 0..<10 {
+      let said = try holdfast(
+        ["play", path, "--to", "00:01", "--output", "alsa:headed"], environment: alsa)
+      #expect(said.code == 0, "\(said)")
+      let bytes = try contents(folder.file("headed.wav"))
+      #expect(bytes.count == 96_044 && bytes[40..<44].elementsEqual([0x00, 0x77, 0x01, 0x00]))
+      try FileManager.default.removeItem(atPath: folder.file("headed.wav"))
+    }
   }
 
   @Test func `a partial take plays as far as it is, a damaged one with silence and 65`() throws {

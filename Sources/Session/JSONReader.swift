@@ -58,6 +58,7 @@ private struct JSONReader {
   private mutating func object(_ depth: Int) throws(JSONError) -> JSON {
     at += 1
     var fields: [(String, JSON)] = []
+    var names: Set<String> = []
     skipBlanks()
     if next == UInt8(ascii: "}") {
       at += 1
@@ -67,6 +68,8 @@ private struct JSONReader {
       skipBlanks()
       guard next == UInt8(ascii: "\"") else { throw error("expected a field name") }
       let key = try string()
+      // Readers differ in which of two they take: RFC 8259 section 4.
+      guard names.insert(key).inserted else { throw error("a field name stands there twice") }
       skipBlanks()
       try expect(":")
       fields.append((key, try value(depth: depth + 1)))

@@ -89,11 +89,22 @@ import Testing
       take.all("warning").filter { $0.text("kind") == "silence" }.map { $0.flag("active") } == [true, false])
   }
 
-  @Test(arguments: ["0", "-1", "1.5", "x", "86401"])
+  @Test(arguments: ["-1", "1.5", "x", "86401"])
   func `seconds that make no sense are refused`(_ value: String) throws {
     for option in ["--auto-pause", "--stop-after-silence"] {
       #expect(try holdfast(["record", option, value, "--input", "tone:440"]).code == 64)
     }
+  }
+
+  @Test func `0 switches off what is configured`() throws {
+    let folder = try TempFolder()
+    let said = try holdfast(
+      [
+        "record", "--auto-pause", "0", "--stop-after-silence=0", "--input", "tone:440,-150", "--max-ms",
+        "9000", "-o",
+        folder.file("a.opus"), "--json",
+      ], environment: ["HOLDFAST_AUTO_PAUSE": "2", "HOLDFAST_STOP_AFTER_SILENCE": "3"])
+    #expect(try Fields(#require(said.jsonLines().last)).int("duration_ms") == 9_000, "\(said)")
   }
 
   @Test func `killed in a silence, recovered, and gone on with`() throws {

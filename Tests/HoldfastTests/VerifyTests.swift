@@ -44,6 +44,46 @@ import Testing
     #expect(try verify(none).code == 0)
   }
 
+  @Test func `a manifest that lacks a field, has one twice or an added context isn't the take's`() throws {
+    let take = try sealed()
+    let path = take.folder.file("take.take.json")
+    let whole = try contents(path)
+    let fields = try #require(try JSONSerialization.jsonObject(with: whole) as? [String: Any])
+    let optional = ["auto_pauses", "speech", "speech_pauses", "practice", "clock_drift"]
+    var kinds: [(String, [String: Any])] = []
+    for key in fields.keys where !optional.contains(key) {
+      var less = fields
+      less[key] = nil
+      kinds.append((key, less))
+    }
+    for key in ["rms_db", "peak_db", "noise_floor_db"] {
+      var less = fields
+      var levels = try #require(fields["levels"] as? [String: Any])
+      levels[key] = nil
+      less["levels"] = levels
+      kinds.append(("levels.\(key)", less))
+    }
+    var more = fields
+    more["context"] = ["session": "another"]
+    kinds.append(("context", more))
+    for (name, changed) in kinds {
+      try JSONSerialization.data(withJSONObject: changed).write(to: URL(fileURLWithPath: path))
+      let said = try holdfast(["verify", "--json", take.path])
+      #expect(said.code == 65 && said.outText.contains("manifest"), "\(name): \(said)")
+    }
+    for key in optional {
+      var less = fields
+      less[key] = nil
+      try JSONSerialization.data(withJSONObject: less).write(to: URL(fileURLWithPath: path))
+      #expect(try verify(take).code == 0, "\(key)")
+    }
+    try whole.write(to: URL(fileURLWithPath: path))
+    try changeManifest(take) {
+      $0 = $0.replacingOccurrences(of: "\"sha256\"", with: "\"sha256\": \"00\", \"sha256\"")
+    }
+    #expect(try verify(take).failed.contains("manifest"))
+  }
+
   @Test(arguments: [0.0, 0.01, 0.3, 0.6, 0.99]) func `one flipped bit anywhere in the file is found`(
     part: Double
   )

@@ -45,7 +45,9 @@ public enum Verifier {
     if Inspector.partialName(path) != nil {
       throw RecorderFailure(
         code: 65, kind: "unfinished", path: path,
-        message: "\(path.display) is an unfinished take: it can be verified once it is sealed")
+        message:
+          "\(path.display) is an unfinished take: it can be verified once `holdfast recover \(path.display)` has sealed it"
+      )
     }
     let report = try Inspector.inspect(path, progress: progress)
     let name = path.parent.appending(TakeName(audio: path.name).manifest)
@@ -57,7 +59,10 @@ public enum Verifier {
     var fault: String?
     do throws(DiskError) {
       let bytes = try readFile(name, limit: Manifest.largest + 1)
-      do throws(ManifestError) { manifest = try Manifest(bytes) } catch { fault = error.message }
+      do throws(ManifestError) {
+        manifest = try Manifest(bytes)
+        fault = manifest.flatMap { Self.missing($0, bytes) }
+      } catch { fault = error.message }
     } catch { fault = "\(name.name.display): \(error.errno.text)" }
     checks.append(Check(name: "manifest", fault: fault))
     if let manifest {
@@ -72,6 +77,24 @@ public enum Verifier {
       ]
     }
     return VerifyReport(path: path, checks: checks, effectiveFrames: report.effectiveFrames)
+  }
+
+  /// Fields that some versions or full disks leave out; all others stand in every manifest.
+  private static let optional = ["auto_pauses", "speech", "speech_pauses", "practice", "clock_drift"]
+  /// What was sealed with it and isn't there any more. What is there was held against the ledger when it was read.
+  private static func missing(_ manifest: Manifest, _ bytes: [UInt8]) -> String? {
+    guard case .object(let own)? = try? JSON.read(Array(manifest.text.utf8)),
+      let there = try? JSON.read(bytes)
+    else { return "the manifest can't be written again" }
+    for (key, value) in own where !optional.contains(key) {
+      guard let found = there[key] else { return "field \(key) is missing" }
+      guard case .object(let parts) = value else { continue }
+      for (part, _) in parts where found[part] == nil { return "field \(key) has no \(part)" }
+    }
+    guard there["context"] == nil || own.contains(where: { $0.0 == "context" }) else {
+      return "field context isn't the take's"
+    }
+    return nil
   }
 
   private static func ledgerFault(_ manifest: Manifest) -> String? {

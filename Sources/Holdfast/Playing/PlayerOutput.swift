@@ -106,8 +106,8 @@ private final class FileOutput: PlayerOutput {
   let channels: Int
   let underruns = 0
   let delay: Int? = 0
-  private let place: ExportPlace
-  private let writer: SndFileWriter
+  private var place: ExportPlace?
+  private var writer: SndFileWriter?
 
   init(_ path: Path, _ reader: ClipReader) throws(RecorderFailure) {
     (rate, channels) = (reader.rate, reader.channels)
@@ -127,14 +127,15 @@ private final class FileOutput: PlayerOutput {
   }
   func write(_ samples: [Float], from first: Int, count: Int) throws(RecorderFailure) -> Int {
     let part = samples[(first * channels)..<((first + count) * channels)].map(sixteenBits)
-    try place.writing { () throws(SoundWriteError) in try writer.write(part) }
+    try place?.writing { () throws(SoundWriteError) in try writer?.write(part) }
     return count
   }
   func drop() {}
   func drain() -> Bool { true }
   func finish() throws(RecorderFailure) {
-    try place.writing { () throws(SoundWriteError) in try writer.finish() }
-    _ = try place.commit()
+    try place?.writing { () throws(SoundWriteError) in try writer?.finish() }
+    _ = try place?.commit()
   }
-  func close() {}
+  /// What isn't whole goes.
+  func close() { (writer, place) = (nil, nil) }
 }

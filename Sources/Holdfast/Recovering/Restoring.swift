@@ -42,7 +42,7 @@ extension TakeTrash {
       found = (try? find(wanted)) ?? []
     }
     if let finished = try finish(wanted) { return finished }
-    guard var chosen = found.first else { throw missing(path, wanted) }
+    guard var chosen = found.first else { throw missing(path, Wanted(path)) }
     for line in found.dropFirst() where chosen.stamp.precedes(line.stamp) { chosen = line }
     return try bringBack(chosen, others: found.count - 1)
   }
@@ -103,10 +103,22 @@ extension TakeTrash {
 
   private static func missing(_ path: Path, _ wanted: Wanted) -> RecorderFailure {
     let stands = wanted.take.map { Trash(folder: wanted.folder).kindBeside($0.audio) != nil } ?? false
+    let folder = wanted.folder.display
+    let rest = (try? TakeTrash.list(Trash(folder: wanted.folder)))?.first { line in
+      line.kind == .rest && (line.entry == path.name || line.name == path.name)
+    }
+    if let rest {
+      let place = Trash(folder: wanted.folder).folder.appending(Trash.name).appending(rest.entry)
+      return RecorderFailure(
+        code: 66, kind: "no_take", path: path,
+        message:
+          "\(path.display) is no take: it lies in \(place.display), from where you can move it yourself")
+    }
     return RecorderFailure(
       code: 66, kind: "no_input", path: path,
       message: "\(path.display): the trash has no such take"
-        + (stands ? ", it stands in its folder" : "") + "; `holdfast list --trash` shows what there is")
+        + (stands ? ", it stands in its folder" : "")
+        + "; `holdfast list --trash \(folder)` shows what there is")
   }
 
   private static func bringBack(_ line: TrashedTake, others: Int) throws(RecorderFailure) -> RestoredTake {

@@ -66,9 +66,9 @@ struct RecordCommand {
       ?? .medium
     settings.minPauseMs = try arguments.number("--min-pause-ms", 10...3_600_000) ?? SpeechDetector.minPauseMs
     let longest = RecordingSettings.longestSilenceMs / 1_000
-    settings.autoPauseMs = try arguments.number("--auto-pause", 1...longest).map { $0 * 1_000 } ?? 0
+    settings.autoPauseMs = try arguments.number("--auto-pause", 0...longest).map { $0 * 1_000 } ?? 0
     settings.stopAfterSilenceMs =
-      try arguments.number("--stop-after-silence", 1...longest).map { $0 * 1_000 } ?? 0
+      try arguments.number("--stop-after-silence", 0...longest).map { $0 * 1_000 } ?? 0
     settings.gaps = try arguments.choice("--gaps", [("fill", .fill), ("close", .close)]) ?? .fill
     settings.absence = .wait(seconds: try arguments.number("--wait-device", 0...86_400) ?? 10)
     if let channel = arguments.text("--channel"), channel != "mix" {

@@ -48,7 +48,9 @@ final class Control: Sendable {
     case .toggle: toggle()
     case .mark: mark()
     case .stop: stop(.user)
-    case .almostDiscard: Output.note("\nx once more within 2 s moves the take to the trash")
+    case .almostDiscard:
+      Output.raw("\n")  // the live line ends there
+      Output.note("x once more within 2 s moves the take to the trash")
     case .discard: _ = recorder.discard()
     }
   }

@@ -143,10 +143,11 @@ struct Option: Sendable {
       "how long a speaker must be silent for a pause; default 250"),
     Option(
       "--auto-pause", nil, open("SECONDS"), [.record],
-      "leaves silence out after that much of it, until 200 ms before the next sound; off by default"),
+      "leaves silence out after that much of it, until 200 ms before the next sound; 0, the default, never does"
+    ),
     Option(
       "--stop-after-silence", nil, open("SECONDS"), [.record],
-      "stops after that much silence; off by default"),
+      "stops after that much silence; 0, the default, never does"),
     Option(
       "--seconds", nil, open("N"), [.bench],
       "how long the device is read for, at rest and under load each; default 10"),

@@ -184,6 +184,17 @@ private func decoded(_ path: String) throws -> [Int16] {
     #expect(last.text("state") == "ended" && last.int("position_ms") == 3_456)
   }
 
+  @Test func `a file that can't be written to its end leaves nothing`() throws {
+    let path = try take()
+    for _ in 0..<5 {
+      let said = try run(
+        "bash", ["-c", "ulimit -f 100; exec \(Places.holdfast) play \(path) --output file:limited.wav"],
+        folder: folder.path)
+      #expect(said.code == 74 && said.isOneLine, "\(said)")
+      #expect(!folder.names.contains { $0.contains("limited") }, "\(folder.names)")
+    }
+  }
+
   /// ALSA's file device writes the length into its header when it is closed.
   @Test func `the device is closed before the command ends`() throws {
     let path = try take()

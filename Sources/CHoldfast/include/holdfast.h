@@ -124,7 +124,8 @@ int holdfast_recorder_discard(holdfast_recorder *recorder);
  * STATE before it was begun. */
 int holdfast_recorder_wait(holdfast_recorder *recorder, int64_t timeout_ms);
 
-/** The last failure of this recorder, one line that says what to do; "" where there was none. Yours to free. */
+/** What failed last, one line that says what to do, as soon as its state tells it; else why a call was refused; "" where there was
+ * neither. Yours to free. */
 int holdfast_recorder_error(holdfast_recorder *recorder, char **text);
 /** NAME.opus of the take; NULL before it is begun. Yours to free. */
 int holdfast_recorder_path(holdfast_recorder *recorder, char **path);
